@@ -1,0 +1,146 @@
+package block
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// PatternTimeout bounds the time one pattern may take on one string. A pattern
+// that exceeds it does not match.
+const PatternTimeout = 50 * time.Millisecond
+
+// ErrNotJSON is wrapped by errors about input that is not JSON at all.
+var ErrNotJSON = errors.New("not valid JSON")
+
+// Schema is a compiled JSON Schema. It is safe for concurrent use.
+type Schema struct{ compiled *jsonschema.Schema }
+
+// CompileSchema compiles a JSON Schema (2020-12 unless $schema says otherwise,
+// formats asserted). References may only point into the schema itself: nothing
+// is ever loaded from a file or the network. name appears in errors.
+func CompileSchema(name string, raw json.RawMessage) (*Schema, error) {
+	doc, err := decodeJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", name, err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.UseRegexpEngine(compilePattern)
+	c.UseLoader(noLoader{})
+	url := "mem:///" + strings.ReplaceAll(name, "@", "/") + ".json"
+	if err := c.AddResource(url, doc); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", name, err)
+	}
+	s, err := c.Compile(url)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", name, err)
+	}
+	return &Schema{s}, nil
+}
+
+// MustCompileSchema is CompileSchema for schemas that are part of the program.
+func MustCompileSchema(name string, raw json.RawMessage) *Schema {
+	s, err := CompileSchema(name, raw)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Validate checks a JSON value. It returns nil, a *SchemaError with every
+// violation, or an error that wraps ErrNotJSON.
+func (s *Schema) Validate(raw json.RawMessage) error {
+	v, err := decodeJSON(raw)
+	if err != nil {
+		return err
+	}
+	err = s.compiled.Validate(v)
+	if err == nil {
+		return nil
+	}
+	var ve *jsonschema.ValidationError
+	if !errors.As(err, &ve) {
+		return fmt.Errorf("validate: %w", err)
+	}
+	se := &SchemaError{}
+	collect(ve, se)
+	sort.SliceStable(se.Violations, func(i, j int) bool { return se.Violations[i].Path < se.Violations[j].Path })
+	const most = 20 // enough to mend a value by; the rest repeats
+	if len(se.Violations) > most {
+		se.Violations = se.Violations[:most]
+	}
+	return se
+}
+
+var english = message.NewPrinter(language.English)
+
+func collect(ve *jsonschema.ValidationError, into *SchemaError) {
+	if len(ve.Causes) > 0 {
+		for _, c := range ve.Causes {
+			collect(c, into)
+		}
+		return
+	}
+	if _, ok := ve.ErrorKind.(*kind.Schema); ok {
+		return
+	}
+	into.Violations = append(into.Violations, Violation{
+		Path:    pointer(ve.InstanceLocation),
+		Message: ve.ErrorKind.LocalizedString(english),
+	})
+}
+
+func pointer(tokens []string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(t))
+	}
+	return b.String()
+}
+
+func decodeJSON(b []byte) (any, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	return v, nil
+}
+
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("reference to %s: schemas may only refer to themselves", url)
+}
+
+// pattern is an ECMAScript regular expression with a bound on its time, so
+// that a hostile string cannot hold a turn.
+type pattern struct{ re *regexp2.Regexp }
+
+func (p pattern) MatchString(s string) bool {
+	ok, err := p.re.MatchString(s)
+	return err == nil && ok
+}
+
+func (p pattern) String() string { return p.re.String() }
+
+func compilePattern(s string) (jsonschema.Regexp, error) {
+	re, err := regexp2.Compile(s, regexp2.ECMAScript|regexp2.Unicode)
+	if err != nil {
+		return nil, err
+	}
+	re.MatchTimeout = PatternTimeout
+	return pattern{re}, nil
+}

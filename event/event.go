@@ -1,0 +1,203 @@
+// Package event is the language of the log: the events of a message, their
+// stored form, the fold that turns them into blocks and the guard that keeps a
+// stream lawful.
+//
+// It may import block. It must never know of storage, models, HTTP or any one
+// client's dialect: those are encoders of what is written here.
+package event
+
+import (
+	"encoding/json"
+
+	"github.com/inlay-ui/inlay/block"
+)
+
+// Type names an event.
+type Type string
+
+// The events of a message (protocol §3).
+const (
+	Start                Type = "start"
+	TextDelta            Type = "text_delta"
+	TextEnd              Type = "text_end"
+	ReasoningDelta       Type = "reasoning_delta"
+	BlockStart           Type = "block_start"
+	BlockDelta           Type = "block_delta"
+	BlockEnd             Type = "block_end"
+	BlockError           Type = "block_error"
+	BlockState           Type = "block_state"
+	ToolCallStart        Type = "tool_call_start"
+	ToolCallEnd          Type = "tool_call_end"
+	SubToolStart         Type = "sub_tool_start"
+	SubToolEnd           Type = "sub_tool_end"
+	PendingQuestionStart Type = "pending_question_start"
+	PendingQuestionEnd   Type = "pending_question_end"
+	Annotation           Type = "annotation"
+	Snapshot             Type = "snapshot"
+	Done                 Type = "done"
+	Error                Type = "error"
+)
+
+// Terminal reports whether the event ends its group.
+func (t Type) Terminal() bool { return t == Done || t == Error }
+
+// Event is one entry of a message's log.
+//
+// The log of a message is a sequence of groups: the turn, then any number of
+// follow-ups (retry, refresh, action). Seq runs on through all of them without
+// a gap; each group has exactly one terminal event; only the first has a start.
+type Event struct {
+	// Seq starts at 1 and grows by one per event of the message.
+	Seq uint64
+	// At is milliseconds since the message's start event. It never decreases.
+	At int64
+	// Group starts at 1 for the turn.
+	Group int
+	Type  Type
+	// Msg is the message's id.
+	Msg string
+	// Block is the block's id; empty on start, tool_call_*, done and error.
+	Block string
+	// Data is the event's own object, encoded once by the emitter and shared
+	// by all readers: it must not be changed.
+	Data json.RawMessage
+}
+
+// StartData is the data of a start event.
+type StartData struct {
+	ConversationID string `json:"conversationId"`
+	// TS is epoch milliseconds.
+	TS            int64  `json:"ts"`
+	UserMessageID string `json:"userMessageId,omitempty"`
+	Model         *Model `json:"model,omitempty"`
+}
+
+// Model names who answers.
+type Model struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// TextDeltaData is the data of text_delta and reasoning_delta.
+type TextDeltaData struct {
+	Delta string `json:"delta"`
+}
+
+// BlockStartData is the data of a block_start event.
+type BlockStartData struct {
+	Type    string      `json:"type"`
+	Version int         `json:"version"`
+	Meta    *block.Meta `json:"meta,omitempty"`
+}
+
+// BlockDeltaData is the data of a block_delta event: an RFC 6902 patch of the
+// block's payload.
+type BlockDeltaData struct {
+	Patch json.RawMessage `json:"patch"`
+}
+
+// BlockEndData is the data of a block_end event. With Built set the payload is
+// what the deltas built and Payload is absent.
+type BlockEndData struct {
+	Type     string          `json:"type"`
+	Version  int             `json:"version"`
+	Payload  json.RawMessage `json:"payload,omitempty"`
+	Built    bool            `json:"built,omitempty"`
+	Digest   string          `json:"digest,omitempty"`
+	Fallback string          `json:"fallback,omitempty"`
+	Actions  []block.Action  `json:"actions,omitempty"`
+	State    json.RawMessage `json:"state,omitempty"`
+	Meta     *block.Meta     `json:"meta,omitempty"`
+}
+
+// BlockErrorData is the data of a block_error event.
+type BlockErrorData struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+	Fallback  string `json:"fallback,omitempty"`
+}
+
+// BlockStateData is the data of a block_state event.
+type BlockStateData struct {
+	State json.RawMessage `json:"state"`
+	Rev   int             `json:"rev"`
+}
+
+// ToolCallData is the data of tool_call_* and sub_tool_* events. Arguments and
+// results are never in it.
+type ToolCallData struct {
+	ToolCallID string `json:"toolCallId"`
+	Name       string `json:"name"`
+	Title      string `json:"title,omitempty"`
+	// Status is ok, error or cancelled; absent on a start.
+	Status     string `json:"status,omitempty"`
+	DurationMs int64  `json:"durationMs,omitempty"`
+}
+
+// Usage counts the tokens of a turn.
+type Usage struct {
+	InputTokens  int     `json:"inputTokens"`
+	OutputTokens int     `json:"outputTokens"`
+	CostUSD      float64 `json:"costUsd,omitempty"`
+}
+
+// The finish reasons of a done event.
+const (
+	FinishStop          = "stop"
+	FinishLength        = "length"
+	FinishCancelled     = "cancelled"
+	FinishMaxSteps      = "max_steps"
+	FinishPaused        = "paused"
+	FinishContentFilter = "content_filter"
+)
+
+// DoneData is the data of a done event.
+type DoneData struct {
+	FinishReason string `json:"finishReason"`
+	Usage        Usage  `json:"usage"`
+	Model        *Model `json:"model,omitempty"`
+}
+
+// ErrorData is the data of an error event.
+type ErrorData struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+}
+
+// Status is the state of a message.
+type Status string
+
+// The states of a message.
+const (
+	StatusRunning   Status = "running"
+	StatusDone      Status = "done"
+	StatusError     Status = "error"
+	StatusCancelled Status = "cancelled"
+	StatusPaused    Status = "paused"
+)
+
+// SnapshotData is the data of a snapshot: what a reader gets first when its
+// cursor is older than the log.
+type SnapshotData struct {
+	Blocks []block.Block `json:"blocks"`
+	Seq    uint64        `json:"seq"`
+	Status Status        `json:"status"`
+}
+
+// State is a message folded from its events.
+type State struct {
+	Seq    uint64
+	Group  int
+	Status Status
+	Start  StartData
+	Blocks []block.Block
+	// Reasoning is what the model thought, kept out of the blocks.
+	Reasoning    string
+	FinishReason string
+	Usage        Usage
+	Err          *ErrorData
+	// Open says that the last group has no terminal event yet.
+	Open bool
+}

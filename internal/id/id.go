@@ -1,0 +1,24 @@
+// Package id makes the product's identifiers: a letter that says what it
+// names, an underscore and a UUIDv7, so that ids sort by their time.
+package id
+
+import "github.com/google/uuid"
+
+// New returns an id with the given prefix ("m", "b", "c", "a", "t").
+// It panics only when the system has no randomness left.
+func New(prefix string) string {
+	u, err := uuid.NewV7()
+	if err != nil {
+		panic("id: no randomness: " + err.Error())
+	}
+	return prefix + "_" + u.String()
+}
+
+// Valid reports whether s has the prefix and the form of an id.
+func Valid(prefix, s string) bool {
+	if len(s) != len(prefix)+1+36 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
+		return false
+	}
+	_, err := uuid.Parse(s[len(prefix)+1:])
+	return err == nil
+}

@@ -1,0 +1,54 @@
+import type { Block, Message } from "@inlay-ui/client";
+
+/**
+ * A message as Markdown, for the clipboard: text as it was written, every
+ * other block by its fallback under its title. A fallback is itself Markdown,
+ * so tables and links survive.
+ */
+export function messageMarkdown(message: Message): string {
+  return message.blocks
+    .map(blockMarkdown)
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+function blockMarkdown(block: Block): string {
+  if (block.type === "text") {
+    return typeof block.payload === "string" ? block.payload.trim() : (block.fallback ?? "").trim();
+  }
+  const body = (block.fallback ?? "").trim();
+  const title = block.meta?.title?.trim() ?? "";
+  if (body === "") return title === "" ? "" : `**${title}**`;
+  if (title === "" || body.includes(title)) return body;
+  return `**${title}**\n\n${body}`;
+}
+
+/** The text of a user's message, as it is edited and sent again. */
+export function userText(message: Message): string {
+  return message.blocks
+    .map((block) =>
+      block.type === "text" && typeof block.payload === "string" ? block.payload : "",
+    )
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+/** The last message of the reader on the shown path, which arrow-up edits. */
+export function lastUserMessage(messages: readonly Message[]): Message | null {
+  return messages.findLast((message) => message.role === "user") ?? null;
+}
+
+/** The place of a message among its versions, or null while there is only one. */
+export function branchOf(
+  message: Message,
+): { index: number; total: number; previous: string | null; next: string | null } | null {
+  const siblings = message.siblings ?? [];
+  const index = siblings.indexOf(message.id);
+  if (siblings.length < 2 || index < 0) return null;
+  return {
+    index,
+    total: siblings.length,
+    previous: siblings[index - 1] ?? null,
+    next: siblings[index + 1] ?? null,
+  };
+}
