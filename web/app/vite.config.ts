@@ -1,0 +1,37 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+/** KaTeX names each font in three formats; every browser this page supports reads woff2. */
+function woff2Only(): Plugin {
+  return {
+    name: "inlay-woff2-only",
+    enforce: "pre",
+    transform(code, id) {
+      if (!/katex[^/]*\.css/.test(id)) return null;
+      return code.replace(/,\s*url\([^)]*\.(?:woff|ttf)\)\s*format\(["'][a-z]+["']\)/g, "");
+    },
+  };
+}
+
+const server = process.env.INLAY_SERVER ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: "./",
+  plugins: [woff2Only(), react()],
+  resolve: { conditions: ["inlay-source", "module", "browser", "development|production"] },
+  build: {
+    outDir: "../dist",
+    emptyOutDir: true,
+    assetsDir: "assets",
+    // Inlined assets would need data: in the page's content security policy.
+    assetsInlineLimit: 0,
+    sourcemap: false,
+    reportCompressedSize: false,
+    modulePreload: { polyfill: false },
+    target: "es2022",
+  },
+  server: {
+    proxy: Object.fromEntries(["/v1", "/healthz", "/openapi.json"].map((path) => [path, server])),
+  },
+});
