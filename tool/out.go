@@ -1,0 +1,252 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/inlay-ui/inlay/block"
+)
+
+// Out is what a tool writes to: blocks for the user, a summary for the model.
+// Its methods may be called from one goroutine at a time.
+type Out struct {
+	ctx  context.Context
+	sink Sink
+	reg  *block.Registry
+
+	mu       sync.Mutex
+	prepared Handle   // the block announced by Spec.Block, not yet used
+	spec     Opening  // what prepared was opened as
+	made     []Made   // blocks finished so far, in order
+	notes    []string // what the tool tells the model itself
+	fallback string   // for the next block
+	actions  []block.Action
+	refused  []string // why blocks were not shown, for the model
+}
+
+// Made is a block that a tool has finished.
+type Made struct {
+	ID      string
+	Type    string
+	Version int
+	Payload json.RawMessage
+	Summary string
+}
+
+// NewOut returns an Out over a sink. prepared is the block announced before
+// the run and may be nil.
+func NewOut(ctx context.Context, reg *block.Registry, sink Sink, prepared Handle, spec Opening) *Out {
+	return &Out{ctx: ctx, sink: sink, reg: reg, prepared: prepared, spec: spec}
+}
+
+// Context returns the context of the run.
+func (o *Out) Context() context.Context { return o.ctx }
+
+// Summary tells the model something in the tool's own words. Without it the
+// model is told what code computes from the payloads.
+func (o *Out) Summary(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(args) == 0 {
+		o.notes = append(o.notes, format)
+		return
+	}
+	o.notes = append(o.notes, fmt.Sprintf(format, args...))
+}
+
+// Fallback sets the plain text of the next block.
+func (o *Out) Fallback(text string) { o.fallback = text }
+
+// Actions attaches actions to the next block.
+func (o *Out) Actions(actions ...block.Action) { o.actions = append(o.actions, actions...) }
+
+// Chart shows a chart.
+func (o *Out) Chart(c block.Chart) error {
+	if c.Version == 0 {
+		c.Version = 1
+	}
+	return o.typed("chart", c.Title, c)
+}
+
+// Table shows a table.
+func (o *Out) Table(t block.Table) error { return o.typed("table", t.Caption, t) }
+
+// Metric shows key figures.
+func (o *Out) Metric(m block.Metric) error { return o.typed("metric", "", m) }
+
+// Code shows source code.
+func (o *Out) Code(c block.Code) error { return o.typed("code", c.Filename, c) }
+
+func (o *Out) typed(name, title string, payload any) error {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return fmt.Errorf("encode %s payload: %w", name, err)
+	}
+	return o.Block(name, 1, block.Meta{Title: title}, raw)
+}
+
+// Block shows a block of any registered type. Version 0 means the highest
+// registered. The block announced by the tool's Spec is filled first when the
+// types agree; further calls make further blocks.
+func (o *Out) Block(name string, version int, meta block.Meta, payload json.RawMessage) error {
+	h, err := o.handle(name, version, meta)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return nil // refused; the model is told
+	}
+	return o.Finish(h, name, version, Finished{Payload: payload, Meta: meta})
+}
+
+// Start opens a block to be built step by step: Delta, then Finish. A nil
+// Handle without an error says that the block was refused for this client.
+func (o *Out) Start(name string, version int, meta block.Meta) (Handle, error) {
+	return o.handle(name, version, meta)
+}
+
+// Finish ends a block that Start opened.
+func (o *Out) Finish(h Handle, name string, version int, f Finished) error {
+	o.mu.Lock()
+	if f.Fallback == "" {
+		f.Fallback = o.fallback
+	}
+	if f.Actions == nil {
+		f.Actions = o.actions
+	}
+	o.fallback, o.actions = "", nil
+	o.mu.Unlock()
+	end := h.End
+	if f.Payload == nil {
+		end = h.EndBuilt
+	}
+	if err := end(f); err != nil {
+		return err
+	}
+	m := Made{ID: h.ID(), Type: block.ShortName(name), Version: version, Payload: f.Payload}
+	if t, ok := o.reg.Lookup(name, version); ok && f.Payload != nil {
+		switch {
+		case t.Summary != nil:
+			m.Summary = t.Summary(f.Payload)
+		case f.Fallback != "":
+			m.Summary = f.Fallback
+		default:
+			m.Summary = t.Fallback(f.Payload)
+		}
+	}
+	o.mu.Lock()
+	o.made = append(o.made, m)
+	o.mu.Unlock()
+	return nil
+}
+
+func (o *Out) handle(name string, version int, meta block.Meta) (Handle, error) {
+	o.mu.Lock()
+	h := o.prepared
+	if h != nil && block.ShortName(o.spec.Type) == block.ShortName(name) && (version == 0 || version == o.spec.Version) {
+		o.prepared = nil
+		o.mu.Unlock()
+		return h, nil
+	}
+	o.mu.Unlock()
+	h, err := o.sink.Open(Opening{Type: name, Version: version, Meta: meta})
+	if err != nil {
+		var refusal *Refusal
+		if errors.As(err, &refusal) {
+			o.mu.Lock()
+			o.refused = append(o.refused, refusal.Code+": "+refusal.Hint)
+			o.mu.Unlock()
+			return nil, nil
+		}
+		return nil, err
+	}
+	return h, nil
+}
+
+// Refusal is a Sink's answer when a block may not be shown on this stream.
+type Refusal struct {
+	// Code is one of the ui_block_* codes.
+	Code string
+	// Hint tells the model what to do instead.
+	Hint string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Code + ": " + r.Hint }
+
+// UI reads the answer shape {toolId, content, ui:{type, version, data,
+// actions?}} of a tool that describes its own block: ui becomes a block,
+// content its summary and its fallback where none is given. A type that is not
+// registered is shown as content.
+func (o *Out) UI(answer json.RawMessage) error {
+	var a struct {
+		ToolID  string `json:"toolId"`
+		Content string `json:"content"`
+		UI      *struct {
+			Type    string          `json:"type"`
+			Version json.RawMessage `json:"version"`
+			Data    json.RawMessage `json:"data"`
+			Actions []block.Action  `json:"actions"`
+		} `json:"ui"`
+	}
+	if err := json.Unmarshal(answer, &a); err != nil {
+		return fmt.Errorf("read tool answer: %w", err)
+	}
+	if a.Content != "" {
+		o.Summary("%s", a.Content)
+	}
+	if a.UI == nil {
+		return nil
+	}
+	major, minor := versionOf(a.UI.Version)
+	name := block.TypeNameOf(a.UI.Type)
+	if _, ok := o.reg.Lookup(name, major); !ok {
+		o.Summary("The block type %q version %d is not registered; its text was shown instead.", a.UI.Type, major)
+		return o.text(a.Content)
+	}
+	if o.fallback == "" {
+		o.fallback = a.Content
+	}
+	o.Actions(a.UI.Actions...)
+	return o.Block(name, major, block.Meta{SchemaMinor: minor}, a.UI.Data)
+}
+
+func (o *Out) text(s string) error {
+	if s == "" {
+		return nil
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encode text: %w", err)
+	}
+	return o.Block("text", 1, block.Meta{}, raw)
+}
+
+// versionOf reads "M.m", "M" or a number; anything else is 1.0.
+func versionOf(raw json.RawMessage) (major, minor int) {
+	s := strings.Trim(string(raw), `"`)
+	if n, _ := fmt.Sscanf(s, "%d.%d", &major, &minor); n >= 1 && major >= 1 {
+		return major, minor
+	}
+	return 1, 0
+}
+
+// Result is what a run left behind, for the turn.
+type Result struct {
+	Made    []Made
+	Notes   []string
+	Refused []string
+	// Unused is the announced block when the tool did not fill it.
+	Unused Handle
+}
+
+// Result returns what was written so far.
+func (o *Out) Result() Result {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return Result{Made: o.made, Notes: o.notes, Refused: o.refused, Unused: o.prepared}
+}

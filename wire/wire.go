@@ -1,0 +1,51 @@
+// Package wire turns the log into what clients read.
+//
+// A dialect is an encoder: a pure, resumable state machine from events to
+// frames. Encoders never touch storage, the model or HTTP; they take time only
+// from Event.At; the same log and the same View give the same bytes. Each
+// dialect is a folder of its own; no dialect imports another.
+package wire
+
+import (
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/event"
+)
+
+// View is one reader: what it draws and what it may see.
+type View struct {
+	Dialect string
+	// Version is the dialect's version asked for; empty is the safe default.
+	Version string
+	Caps    block.Caps
+	// Registry gives fallbacks of blocks the reader cannot draw.
+	Registry *block.Registry
+	// Locale is "en", "zh" or another language tag.
+	Locale string
+	// Tools and Reasoning say whether activity and thoughts are sent.
+	Tools     bool
+	Reasoning bool
+}
+
+// Run names the message that is read, with the ids a foreign client knows it
+// by.
+type Run struct {
+	Msg          string
+	Conversation string
+	// ThreadID and RunID are foreign ids; empty in our own dialects.
+	ThreadID string
+	RunID    string
+}
+
+// Encoder turns one message's events into frames for one View. It is used by
+// one goroutine.
+type Encoder interface {
+	ContentType() string
+	// Begin opens the stream. snap is nil unless the reader starts from
+	// stored blocks instead of the first event.
+	Begin(dst []byte, snap *event.SnapshotData) ([]byte, error)
+	// Append encodes one event as zero or more frames. The frame that carries
+	// the event's seq as SSE id is the last of them.
+	Append(dst []byte, ev event.Event) ([]byte, error)
+	// End closes the stream after the last event.
+	End(dst []byte) ([]byte, error)
+}
