@@ -30,6 +30,11 @@ var (
 	ErrFull = errors.New("store is full")
 	// ErrBusy says that the backend could not take the write in time.
 	ErrBusy = errors.New("store is busy")
+	// ErrSequence refuses events that do not follow the last stored one: a gap,
+	// a repetition, another group's, or any after the group's terminal event.
+	ErrSequence = errors.New("event out of sequence")
+	// ErrClosed answers calls on a store that was closed.
+	ErrClosed = errors.New("store is closed")
 )
 
 // Lease is the right to append one group of events to a message's log.
@@ -46,8 +51,12 @@ type Lease struct {
 // Log is the durable, ordered record of every message's events.
 type Log interface {
 	// Acquire takes the lease for the next group of a message and returns it
-	// with the message's last stored seq (0 for a new message). ErrConflict
-	// when somebody holds it. The lease runs out after ttl unless renewed.
+	// with the message's last stored seq (0 for a new message). A message's
+	// first lease creates its log, unless Begin did. A group that was left
+	// without a terminal event is not skipped: the lease is for that group,
+	// and its holder ends it. ErrConflict when somebody holds the lease; a
+	// holder whose group has its terminal event is given a second to release.
+	// The lease runs out after ttl unless renewed.
 	Acquire(ctx context.Context, msg, owner string, ttl time.Duration) (Lease, uint64, error)
 	// Renew prolongs a lease. ErrStaleLease when it was lost.
 	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
@@ -58,12 +67,15 @@ type Log interface {
 	// Append stores events and returns once they are durable: after a kill -9
 	// they are still there. Events of one message must follow each other in
 	// seq, from the calls of one goroutine at a time. Concurrent appends to
-	// different messages share a commit. ErrStaleLease when the lease was lost
-	// and nothing was stored.
+	// different messages share a commit. ErrStaleLease when the lease was lost,
+	// ErrSequence when the events do not follow the last one, ErrFull and
+	// ErrBusy when the backend could not take them: then nothing was stored
+	// and the same events may be appended again. A call that has begun is not
+	// cut short by ctx, because its outcome would be unknown.
 	Append(ctx context.Context, lease Lease, evs ...event.Event) error
 	// Read yields the stored events after a seq, in order, and ends. A cursor
 	// older than what the log still holds yields one snapshot event first. A
-	// message that does not exist yields ErrNotFound.
+	// message that does not exist, or is deleted meanwhile, yields ErrNotFound.
 	Read(ctx context.Context, msg string, after uint64) iter.Seq2[event.Event, error]
 	// Tail is Read that goes on live until the terminal event of the last open
 	// group. It ends at once when nothing is running.
@@ -72,10 +84,11 @@ type Log interface {
 	// open. ErrNotFound when there is no such message.
 	Last(ctx context.Context, msg string) (seq uint64, open bool, err error)
 	// Unfinished lists messages with an open group whose lease has run out and
-	// which are not paused.
+	// which are not paused, also those that were begun and whose lease nobody
+	// took within half a minute.
 	Unfinished(ctx context.Context) ([]string, error)
 	// Trim forgets the events of messages that ended before a time; their
-	// records remain.
+	// records remain, except hidden conversations, which go with their events.
 	Trim(ctx context.Context, before time.Time) error
 }
 
@@ -89,7 +102,7 @@ type Signal struct {
 // Signals carries words to running turns.
 type Signals interface {
 	// Send stores a signal for the message's current group and wakes its
-	// owner.
+	// owner. When no group is open there is nobody to tell: it is dropped.
 	Send(ctx context.Context, msg string, s Signal) error
 	// Watch yields the signals sent to a message from now on and those not
 	// yet seen, until ctx ends.
@@ -192,12 +205,15 @@ type BeginTurn struct {
 // Records are conversations and messages, and what belongs to them.
 // Every method with an Owner answers ErrNotFound for another owner's id.
 type Records interface {
-	// Begin stores the start of a turn. ErrConflict with the running message's
-	// id when the conversation has a turn already (errors.As *RunningError);
-	// with *ReplayError when the idempotency key is known.
+	// Begin stores the start of a turn and opens the assistant message's log,
+	// so that readers may follow it at once. ErrConflict with the running
+	// message's id when the conversation has a turn already (errors.As
+	// *RunningError); with *ReplayError when the idempotency key is known,
+	// which is looked at first.
 	Begin(ctx context.Context, b BeginTurn) error
 	// PutMessage replaces what a turn or a follow-up changed of a message, and
 	// ends the conversation's running turn when the status is not running.
+	// ErrConflict when the stored message has a higher Seq already.
 	PutMessage(ctx context.Context, m Message) error
 
 	CreateConversation(ctx context.Context, c Conversation) error
@@ -221,17 +237,37 @@ type Records interface {
 	Trajectory(ctx context.Context, o Owner, msg string) (json.RawMessage, error)
 
 	// Feed yields the events of one conversation after a cursor, then live,
-	// until ctx ends or the conversation is deleted.
+	// until ctx ends or the conversation is deleted, of which the last event
+	// tells.
 	Feed(ctx context.Context, o Owner, conversation string, after uint64) iter.Seq2[FeedEvent, error]
 }
+
+// The types of feed events, and which members of FeedData each has.
+const (
+	FeedMessageCreated      = "message_created"      // MsgID
+	FeedTurnStarted         = "turn_started"         // MsgID
+	FeedMessageUpdated      = "message_updated"      // MsgID, Seq, Status
+	FeedConversationUpdated = "conversation_updated" // ID
+	FeedConversationDeleted = "conversation_deleted" // ID
+)
 
 // FeedEvent is one change of a conversation.
 type FeedEvent struct {
 	Cursor uint64
-	// Type is message_created, turn_started, message_updated,
-	// conversation_updated or conversation_deleted.
+	// Type is one of the Feed constants.
 	Type string
+	// Data is a FeedData. It names what changed; what it is now is read from
+	// the records.
 	Data json.RawMessage
+}
+
+// FeedData is the data of a feed event.
+type FeedData struct {
+	// ID is the conversation's.
+	ID     string       `json:"id,omitempty"`
+	MsgID  string       `json:"msgId,omitempty"`
+	Seq    uint64       `json:"seq,omitempty"`
+	Status event.Status `json:"status,omitempty"`
 }
 
 // RunningError is the ErrConflict of a conversation whose turn still runs.
