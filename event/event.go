@@ -188,7 +188,9 @@ type SnapshotData struct {
 
 // State is a message folded from its events.
 type State struct {
-	Seq    uint64
+	Seq uint64
+	// At is the time of the last event, in milliseconds since the start.
+	At     int64
 	Group  int
 	Status Status
 	Start  StartData
