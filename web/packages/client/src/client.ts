@@ -1,0 +1,312 @@
+import { networkError, responseError } from "./errors.ts";
+import type { SSEFrame } from "./sse.ts";
+import { persistent, resilient } from "./stream.ts";
+import type {
+  ActionRequest,
+  ActionResult,
+  ChatRequest,
+  ClientConfig,
+  Connection,
+  Conversation,
+  Envelope,
+  EventName,
+  FeedEvent,
+  Message,
+} from "./types.ts";
+
+/** How an {@link InlayClient} reaches its server. */
+export interface ClientOptions {
+  /** Where `/v1` is; the page's own origin when absent. */
+  endpoint?: string;
+  fetch?: typeof fetch;
+  /** Asked before every request, so that a token may change. */
+  headers?: () => HeadersInit | Promise<HeadersInit>;
+  credentials?: RequestCredentials;
+  /** What this client can draw (`X-Blocks`), such as `chart@1`. */
+  blocks?: readonly string[];
+  /** Accept-Language. */
+  lang?: string;
+}
+
+/** Options of one stream. An abort ends it quietly; the turn on the server goes on. */
+export interface StreamOptions {
+  signal?: AbortSignal;
+  onConnection?: (state: Connection) => void;
+}
+
+/** A turn that has begun. */
+export interface Run {
+  messageId: string;
+  conversationId: string;
+  userMessageId: string;
+  /** The turn's events, each once, through every disconnect. To be read once. */
+  events: AsyncIterable<Envelope>;
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  items: T[];
+  nextCursor?: string;
+}
+
+/** The formats of {@link InlayClient.exportUrl}. */
+export type ExportFormat = "md" | "txt" | "json" | "html";
+
+/** Speaks to one Inlay server. */
+export class InlayClient {
+  /** What this client can draw; sent with every request while it is set. */
+  blocks: readonly string[] | undefined;
+  /** Accept-Language of every request while it is set. */
+  lang: string | undefined;
+  readonly #base: string;
+  readonly #fetch: typeof fetch;
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions = {}) {
+    this.#options = options;
+    this.blocks = options.blocks;
+    this.lang = options.lang;
+    this.#base = (options.endpoint ?? "").replace(/\/+$/, "");
+    this.#fetch = options.fetch ?? ((...args) => fetch(...args));
+  }
+
+  /**
+   * Starts a turn and answers as soon as the server has accepted it. A request
+   * that the network lost is sent again under the same idempotency key.
+   */
+  async chat(request: ChatRequest, options: StreamOptions | AbortSignal = {}): Promise<Run> {
+    const { idempotencyKey, ...body } = request;
+    const key = idempotencyKey ?? newKey();
+    const stream = options instanceof AbortSignal ? { signal: options } : options;
+    const { head, events } = await this.#post("/v1/chat", body, { "Idempotency-Key": key }, stream);
+    return {
+      messageId: head("X-Message-Id"),
+      conversationId: head("X-Conversation-Id") || (request.conversationId ?? ""),
+      userMessageId: head("X-User-Message-Id"),
+      events,
+    };
+  }
+
+  /** Follows a message from an event on; ends at once when nothing is left to read. */
+  follow(
+    messageId: string,
+    after = 0,
+    options: StreamOptions = {},
+  ): AsyncGenerator<Envelope, void, undefined> {
+    return resilient(this.#message(() => messageId, after, options));
+  }
+
+  /** Asks the server to stop a turn; the stream then ends with its `done`. */
+  async stop(messageId: string): Promise<void> {
+    await this.#json("POST", `/v1/messages/${enc(messageId)}/stop`);
+  }
+
+  /** Runs the tool of a failed block again. Gives the events of that group. */
+  retryBlock(
+    blockId: string,
+    options: StreamOptions & { after?: number } = {},
+  ): AsyncGenerator<Envelope, void, undefined> {
+    return this.#again(blockId, "retry", options);
+  }
+
+  /** Loads the data of a block anew. Gives the events of that group. */
+  refreshBlock(
+    blockId: string,
+    options: StreamOptions & { after?: number } = {},
+  ): AsyncGenerator<Envelope, void, undefined> {
+    return this.#again(blockId, "refresh", options);
+  }
+
+  /** Runs an action of a block. */
+  action(request: ActionRequest): Promise<ActionResult> {
+    const idempotencyKey = request.idempotencyKey ?? newKey();
+    return this.#json("POST", "/v1/chat/actions", { ...request, idempotencyKey });
+  }
+
+  /** One message as it stands. */
+  getMessage(messageId: string): Promise<Message> {
+    return this.#json("GET", `/v1/messages/${enc(messageId)}`);
+  }
+
+  /** How a message came about, as an ATIF document. */
+  trajectory(messageId: string): Promise<unknown> {
+    return this.#json("GET", `/v1/messages/${enc(messageId)}/trajectory`);
+  }
+
+  /** Conversations, last changed first; `q` searches titles and text. */
+  listConversations(
+    query: { q?: string; cursor?: string; limit?: number } = {},
+  ): Promise<Page<Conversation>> {
+    const params = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined && value !== "") params.set(name, String(value));
+    }
+    const search = params.toString();
+    return this.#json("GET", `/v1/conversations${search && `?${search}`}`);
+  }
+
+  /** Makes an empty conversation. */
+  createConversation(title?: string): Promise<Conversation> {
+    return this.#json("POST", "/v1/conversations", { title });
+  }
+
+  /** One conversation. */
+  getConversation(id: string): Promise<Conversation> {
+    return this.#json("GET", `/v1/conversations/${enc(id)}`);
+  }
+
+  /** Gives a conversation another title. */
+  renameConversation(id: string, title: string): Promise<Conversation> {
+    return this.#json("PATCH", `/v1/conversations/${enc(id)}`, { title });
+  }
+
+  /** Deletes a conversation with all its messages. */
+  async deleteConversation(id: string): Promise<void> {
+    await this.#json("DELETE", `/v1/conversations/${enc(id)}`);
+  }
+
+  /** The messages from the first to a leaf; the conversation's current leaf when absent. */
+  messages(conversationId: string, leaf?: string): Promise<{ items: Message[]; leaf?: string }> {
+    const query = leaf ? `?leaf=${enc(leaf)}` : "";
+    return this.#json("GET", `/v1/conversations/${enc(conversationId)}/messages${query}`);
+  }
+
+  /** What happens in a conversation, from a cursor on, until the signal aborts. */
+  feed(
+    conversationId: string,
+    after: number | undefined,
+    options: StreamOptions | AbortSignal = {},
+  ): AsyncGenerator<FeedEvent, void, undefined> {
+    const path = `/v1/conversations/${enc(conversationId)}/events`;
+    const { signal, onConnection } =
+      options instanceof AbortSignal ? { signal: options, onConnection: undefined } : options;
+    return resilient<FeedEvent>({
+      cursor: after ?? 0,
+      signal,
+      onConnection,
+      open: (cursor, s) =>
+        this.#request("GET", cursor > 0 ? `${path}?after=${cursor}` : path, undefined, s, sse),
+      parse: parseFeed,
+      last: (event) => event.event === "conversation_deleted",
+    });
+  }
+
+  /** What the server tells its page. */
+  config(): Promise<ClientConfig> {
+    return this.#json("GET", "/v1/client-config");
+  }
+
+  /** Where a conversation can be downloaded. */
+  exportUrl(conversationId: string, format: ExportFormat): string {
+    return `${this.#base}/v1/conversations/${enc(conversationId)}/export?format=${format}`;
+  }
+
+  async *#again(
+    blockId: string,
+    what: "retry" | "refresh",
+    options: StreamOptions & { after?: number },
+  ): AsyncGenerator<Envelope, void, undefined> {
+    const path = `/v1/chat/blocks/${enc(blockId)}/${what}`;
+    const { events } = await this.#post(path, undefined, {}, options);
+    yield* events;
+  }
+
+  async #post(
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+    options: StreamOptions & { after?: number },
+  ) {
+    const send = (signal: AbortSignal) =>
+      this.#request("POST", path, body, signal, { ...sse, ...headers });
+    // Only a request with a key may be sent twice.
+    const ready = await persistent(send, options.signal, headers["Idempotency-Key"] ? 3 : 1);
+    const head = (name: string) => ready.response.headers.get(name) ?? "";
+    let messageId = head("X-Message-Id");
+    const source = this.#message(() => messageId, options.after ?? 0, options);
+    const { parse } = source;
+    source.parse = (frame, cursor) => {
+      const event = parse(frame, cursor);
+      if (event) messageId ||= event.msgId;
+      return event;
+    };
+    return { head, events: resilient(source, ready) };
+  }
+
+  #message(id: () => string, after: number, { signal, onConnection }: StreamOptions) {
+    return {
+      cursor: after,
+      signal,
+      onConnection,
+      open: (cursor: number, s: AbortSignal) =>
+        this.#request("GET", `/v1/messages/${enc(id())}/events?after=${cursor}`, undefined, s, sse),
+      parse: parseEnvelope,
+      last: (event: Envelope) => event.event === "done" || event.event === "error",
+    };
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+    extra: Record<string, string> = {},
+  ): Promise<Response> {
+    const headers = new Headers(await this.#options.headers?.());
+    if (body !== undefined) headers.set("Content-Type", "application/json");
+    if (this.blocks) headers.set("X-Blocks", this.blocks.join(","));
+    if (this.lang) headers.set("Accept-Language", this.lang);
+    for (const [name, value] of Object.entries(extra)) headers.set(name, value);
+    const init: RequestInit = { method, headers, signal };
+    if (body !== undefined) init.body = JSON.stringify(body);
+    if (this.#options.credentials) init.credentials = this.#options.credentials;
+    return this.#fetch(this.#base + path, init);
+  }
+
+  async #json<T>(method: string, path: string, body?: unknown): Promise<T> {
+    try {
+      const response = await this.#request(method, path, body);
+      if (!response.ok) throw await responseError(response);
+      if (response.status === 204) return undefined as T;
+      return (await response.json()) as T;
+    } catch (cause) {
+      throw networkError(cause);
+    }
+  }
+}
+
+const sse = { Accept: "text/event-stream" };
+const enc = encodeURIComponent;
+
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+function parseData(frame: SSEFrame): Record<string, unknown> | undefined {
+  if (!frame.data) return undefined;
+  try {
+    const value: unknown = JSON.parse(frame.data);
+    return typeof value === "object" && value !== null
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseEnvelope(frame: SSEFrame, cursor: number): Envelope | undefined {
+  const value = parseData(frame);
+  if (!frame.event || !value || typeof value.seq !== "number" || value.seq <= cursor) {
+    return undefined;
+  }
+  return { ...value, data: value.data ?? {}, event: frame.event as EventName } as Envelope;
+}
+
+function parseFeed(frame: SSEFrame): FeedEvent | undefined {
+  const value = parseData(frame);
+  if (!frame.event || !value) return undefined;
+  // The data stands alone or in an envelope like a message's events.
+  const data = "v" in value && typeof value.data === "object" ? value.data : value;
+  return { event: frame.event, cursor: Number(frame.id ?? 0), data } as FeedEvent;
+}

@@ -1,0 +1,281 @@
+/** The life of a block; a loading block is shown as a skeleton. */
+export type BlockStatus = "loading" | "done" | "error";
+
+/** Why a block, or a whole message, could not be completed. */
+export interface ErrorInfo {
+  code: string;
+  message: string;
+  retryable: boolean;
+}
+
+/** What a client may need before or beside a block's payload. Times are epoch milliseconds. */
+export interface BlockMeta {
+  title?: string;
+  /** Height in CSS pixels that the drawn body will take. */
+  estimatedHeight?: number;
+  position?: "after_text" | "inline" | "before_text";
+  /** Where the data came from, for people. */
+  source?: string;
+  toolCallId?: string;
+  tool?: string;
+  fetchedAt?: number;
+  refreshedAt?: number;
+  /** The server can load this block's data again. */
+  canRefresh?: boolean;
+  schemaMinor?: number;
+  /** The payload was cut for this reader. */
+  truncated?: boolean;
+  vendor?: Record<string, unknown>;
+}
+
+/** Where an action goes: a server handler, a user message, a web page, or the client itself. */
+export type ActionKind = "api" | "prompt" | "link" | "local";
+
+/** Something a person can do with a block. */
+export interface Action {
+  id: string;
+  label: string;
+  kind: ActionKind;
+  style?: "primary" | "default" | "danger";
+  prompt?: string;
+  href?: string;
+  confirm?: string;
+  params?: Record<string, unknown>;
+  inputSchema?: unknown;
+  feedback?: { successText?: string; failureToast?: string };
+  disabledWhen?: string;
+}
+
+/** One part of a message. The payload has the shape of its type's schema; text is a string. */
+export interface Block<P = unknown> {
+  id: string;
+  /** `[namespace.]name`; built-in types have no namespace. */
+  type: string;
+  version: number;
+  status: BlockStatus;
+  rev: number;
+  payload?: P;
+  fallback?: string;
+  actions?: Action[];
+  state?: unknown;
+  meta?: BlockMeta;
+  error?: ErrorInfo;
+}
+
+/** The life of a message. */
+export type MessageStatus = "running" | "done" | "error" | "cancelled" | "paused";
+
+/** Why a turn ended; other words may come from later servers. */
+export type FinishReason =
+  | "stop"
+  | "length"
+  | "cancelled"
+  | "max_steps"
+  | "paused"
+  | "content_filter"
+  | (string & {});
+
+/** Tokens counted for a turn. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  costUsd?: number;
+}
+
+/** Who answers. */
+export interface ModelInfo {
+  kind: string;
+  name: string;
+}
+
+/** A tool call as the stream announces it; arguments and results are never part of it. */
+export interface ToolActivity {
+  id: string;
+  name: string;
+  title?: string;
+  status: "running" | "ok" | "error" | "cancelled";
+  durationMs?: number;
+  /** The call was made by another tool. */
+  sub?: boolean;
+}
+
+/** One message of a conversation: a user's, or an assistant's with its blocks. */
+export interface Message {
+  id: string;
+  conversationId: string;
+  role: "user" | "assistant";
+  parentId?: string;
+  /** RFC 3339; empty while unknown. */
+  createdAt: string;
+  status: MessageStatus;
+  blocks: Block[];
+  /** The number of the last event that is part of this state. */
+  seq: number;
+  finishReason?: FinishReason;
+  usage?: Usage;
+  error?: ErrorInfo;
+  model?: ModelInfo;
+  /** The alternatives at this place, itself included, oldest first. */
+  siblings: string[];
+  /** What the model thought, where the server sends it. */
+  reasoning?: string;
+  /** Tool calls in the order they began. */
+  tools?: ToolActivity[];
+  /** Blocks as they were before a retry or refresh that still runs. */
+  before?: Record<string, Block>;
+}
+
+/** One conversation in the list. Times are RFC 3339. */
+export interface Conversation {
+  id: string;
+  title: string;
+  createdAt: string;
+  updatedAt: string;
+  /** The assistant message that is being written, if any. */
+  running?: string;
+  leaf?: string;
+}
+
+/** One RFC 6902 operation. */
+export type PatchOperation =
+  | { op: "add" | "replace" | "test"; path: string; value: unknown }
+  | { op: "remove"; path: string }
+  | { op: "move" | "copy"; path: string; from: string };
+
+/** The data of each event, by the event's name. */
+export interface EventData {
+  start: {
+    conversationId: string;
+    ts: number;
+    supported_blocks?: { namespace: string; block_type: string; version: number }[];
+    rejected_capabilities?: unknown[];
+    userMessageId?: string;
+    model?: ModelInfo;
+  };
+  text_delta: { delta: string };
+  text_end: Record<string, never>;
+  reasoning_delta: { delta: string };
+  block_start: { type: string; version: number; meta?: BlockMeta };
+  block_delta: { patch: PatchOperation[] };
+  block_end: {
+    type: string;
+    version: number;
+    payload?: unknown;
+    /** The payload is what the deltas built. */
+    built?: boolean;
+    digest?: string;
+    fallback?: string;
+    actions?: Action[];
+    state?: unknown;
+    meta?: BlockMeta;
+  };
+  block_error: ErrorInfo & { fallback?: string };
+  block_state: { state: unknown; rev: number };
+  tool_call_start: { toolCallId: string; name: string; title?: string };
+  tool_call_end: ToolEnd;
+  sub_tool_start: { toolCallId: string; name: string; title?: string };
+  sub_tool_end: ToolEnd;
+  pending_question_start: {
+    questionId: string;
+    prompt?: string;
+    options?: unknown[];
+    schema?: unknown;
+    expiresAt?: number;
+  };
+  pending_question_end: { questionId: string; status: string };
+  annotation: { kind: string; blockId?: string } & Record<string, unknown>;
+  snapshot: { blocks: Block[]; seq: number; status: MessageStatus };
+  done: { finishReason: FinishReason; usage?: Usage; model?: ModelInfo };
+  error: ErrorInfo;
+}
+
+interface ToolEnd {
+  toolCallId: string;
+  name: string;
+  status: "ok" | "error" | "cancelled";
+  durationMs?: number;
+}
+
+/** The name of an event. */
+export type EventName = keyof EventData;
+
+/** One event of a message's log as it arrives. */
+export type Envelope<N extends EventName = EventName> = {
+  [K in N]: {
+    event: K;
+    v?: number;
+    msgId: string;
+    blockId?: string;
+    seq: number;
+    /** 1 for the turn, then one more for each retry, refresh or action. */
+    group?: number;
+    /** Milliseconds since the start of the message. */
+    at?: number;
+    data: EventData[K];
+  };
+}[N];
+
+/** The data of each event of a conversation's feed. */
+export interface FeedData {
+  message_created: { message: Message };
+  turn_started: { msgId: string };
+  message_updated: { msgId: string; seq: number; status: MessageStatus };
+  conversation_updated: { conversation: Conversation };
+  conversation_deleted: { id: string };
+}
+
+/** One change of a conversation, with the feed's own cursor. */
+export type FeedEvent = {
+  [K in keyof FeedData]: { event: K; cursor: number; data: FeedData[K] };
+}[keyof FeedData];
+
+/** What the server says about itself to its page. */
+export interface ClientConfig {
+  title: string;
+  model: ModelInfo;
+  demo: boolean;
+  suggestions: { text: string }[];
+  allow: {
+    routes?: string[];
+    slash?: string[];
+    modals?: string[];
+    link_hosts?: string[];
+    image_hosts?: string[];
+  };
+  auth: { mode: string };
+  limits: { inputBytes: number };
+  showToolDetails: boolean;
+}
+
+/** What POST /v1/chat takes. */
+export interface ChatRequest {
+  conversationId?: string;
+  input?: { text: string; attachments?: string[] };
+  /** Another answer to the user message that this assistant message answered. */
+  regenerateOf?: string;
+  /** Another wording of this user message, then an answer to it. */
+  editOf?: string;
+  /** Stateless use: the whole exchange is in the request. */
+  messages?: { role: string; content: string }[];
+  /** Made up when absent; the same key joins the turn that it started. */
+  idempotencyKey?: string;
+}
+
+/** What POST /v1/chat/actions takes. */
+export interface ActionRequest {
+  msgId: string;
+  blockId: string;
+  actionId: string;
+  payload?: unknown;
+  idempotencyKey?: string;
+}
+
+/** The answer to a `prompt` action: the turn that it started. */
+export interface ActionResult {
+  msgId: string;
+  conversationId: string;
+  userMessageId?: string;
+}
+
+/** How a stream stands: `offline` is a disconnect that the browser itself reports. */
+export type Connection = "open" | "reconnecting" | "offline";

@@ -1,0 +1,27 @@
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { bundle } from "./bundle.ts";
+
+const entry = fileURLToPath(new URL("../src/index.ts", import.meta.url));
+
+test("the whole package is at most 8 kB of gzip", async () => {
+  const code = await bundle(entry);
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(8_000);
+});
+
+test("the package imports nothing and needs no window at load", async () => {
+  const code = await bundle(entry);
+  expect(code).not.toMatch(/\bimport\b\s*[{"'(]/);
+  const module = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as object;
+  expect(Object.keys(module).sort()).toEqual([
+    "InlayClient",
+    "InlayError",
+    "adopt",
+    "applyPatch",
+    "emptyMessage",
+    "readSSE",
+    "reduce",
+    "reduceAll",
+  ]);
+});
