@@ -211,8 +211,9 @@ type Records interface {
 	// *RunningError); with *ReplayError when the idempotency key is known,
 	// which is looked at first.
 	Begin(ctx context.Context, b BeginTurn) error
-	// PutMessage replaces what a turn or a follow-up changed of a message, and
-	// ends the conversation's running turn when the status is not running.
+	// PutMessage replaces what a turn or a follow-up changed of a message. When
+	// the message is the conversation's running turn and its status is not
+	// running, the conversation has no running turn any more.
 	// ErrConflict when the stored message has a higher Seq already.
 	PutMessage(ctx context.Context, m Message) error
 
@@ -226,6 +227,11 @@ type Records interface {
 	DeleteConversation(ctx context.Context, o Owner, id string) error
 
 	Message(ctx context.Context, o Owner, id string) (Message, error)
+	// MessageOf is Message whoever owns it, without siblings, for recovery.
+	MessageOf(ctx context.Context, id string) (Message, error)
+	// RunningMessages returns the messages of all owners whose status is
+	// running, without siblings, for recovery after a crash.
+	RunningMessages(ctx context.Context) ([]Message, error)
 	// Path returns the messages from the root to leaf; empty leaf is the
 	// conversation's own.
 	Path(ctx context.Context, o Owner, conversation, leaf string) ([]Message, error)

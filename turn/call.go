@@ -1,0 +1,498 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/emit"
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/tool"
+)
+
+// leaveAfter is how long a tool may go on after its context has ended before
+// the turn goes on without it.
+const leaveAfter = 2 * time.Second
+
+// maxRawArguments is how much of unreadable arguments the model is shown.
+const maxRawArguments = 2 << 10
+
+// outcome is what became of one call.
+type outcome struct {
+	told   string // for the model
+	blocks []string
+	failed bool
+	cause  string
+	took   time.Duration
+}
+
+// pending is a call on its way.
+type pending struct {
+	call  model.Call
+	spec  tool.Spec
+	tool  tool.Tool
+	args  json.RawMessage
+	key   string
+	sink  *sink
+	block *emit.Block // announced by the spec
+	note  string      // for the model, about the announced block
+	began time.Time
+	run   bool // false when out is decided already
+	same  int  // index of an equal call of this step, or -1
+	out   outcome
+}
+
+// runCalls runs the calls of one step: announced in their order, run as many
+// at once as allowed, finished as they are ready. Every call gets an outcome.
+func (t *run) runCalls(ctx context.Context, calls []model.Call) []outcome {
+	list := make([]*pending, len(calls))
+	keys := make(map[string]int)
+	for i, c := range calls {
+		p := t.prepare(ctx, c)
+		p.same = -1
+		if p.run {
+			if j, ok := keys[p.key]; ok {
+				p.run, p.same = false, j
+			} else {
+				keys[p.key] = i
+				t.announce(ctx, p)
+			}
+		}
+		list[i] = p
+	}
+	slots := make(chan struct{}, t.r.cfg.Limits.Parallel)
+	var wg sync.WaitGroup
+	for _, p := range list {
+		if !p.run {
+			continue
+		}
+		if p.spec.Exclusive {
+			wg.Wait()
+			t.execute(ctx, p)
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			t.execute(ctx, p)
+		})
+	}
+	wg.Wait()
+	out := make([]outcome, len(list))
+	for i, p := range list {
+		if p.same >= 0 {
+			first := list[p.same].out
+			p.out = outcome{told: "The same call was made in this step already. Its result:\n" + first.told, failed: first.failed}
+		}
+		if p.run {
+			t.results[p.key] = p.out
+		} else {
+			t.toolEnd(p, "ok")
+		}
+		out[i] = p.out
+	}
+	return out
+}
+
+// prepare checks a call before anything happens.
+func (t *run) prepare(ctx context.Context, c model.Call) *pending {
+	p := &pending{call: c, began: t.r.cfg.Now(), same: -1}
+	refuse := func(format string, a ...any) *pending {
+		p.out = outcome{told: fmt.Sprintf(format, a...), failed: true}
+		return p
+	}
+	t.calls++
+	found, check, known := t.r.cfg.Tools.Lookup(c.Name)
+	title := ""
+	if known {
+		p.tool, p.spec = found, found.Spec()
+		title = titleFor(p.spec, t.caller.Lang)
+	}
+	if err := t.out.ToolStart(event.ToolCallData{ToolCallID: c.ID, Name: c.Name, Title: title}); err != nil {
+		return refuse("error: CANCELLED")
+	}
+	switch {
+	case ctx.Err() != nil:
+		return refuse("error: CANCELLED The call was cancelled by the user and was not run.")
+	case t.calls > t.r.cfg.Limits.Calls:
+		return refuse("error: too_many_calls This turn may make %d tool calls. Answer with what you have.", t.r.cfg.Limits.Calls)
+	case !known || t.barred[c.Name]:
+		return refuse("error: unknown_tool There is no tool %q. The tools are: %s.", c.Name, strings.Join(t.toolNames(), ", "))
+	}
+	var args json.RawMessage
+	err := errors.New(c.Err)
+	if c.Err == "" {
+		args, err = check.Args(c.Arguments)
+	}
+	if err != nil {
+		wrong := c.Name + "\x00" + c.Raw + string(c.Arguments)
+		if t.bad[wrong]++; t.bad[wrong] > 1 {
+			t.barred[c.Name] = true
+			return refuse("error: invalid_arguments %v\nThe same wrong call was made twice; %s is not offered any more in this turn.", err, c.Name)
+		}
+		told := fmt.Sprintf("error: invalid_arguments %v\nNothing was done. Mend the arguments and call again.", err)
+		if c.Err != "" && c.Raw != "" {
+			told += "\nWhat arrived: " + clip(c.Raw, maxRawArguments)
+		}
+		return refuse("%s", told)
+	}
+	p.args, p.key = args, c.Name+"\x00"+canonical(args)
+	if before, ok := t.results[p.key]; ok {
+		p.out = outcome{told: "The same call was made in this turn already. Its result:\n" + before.told, failed: before.failed}
+		return p
+	}
+	p.run = true
+	return p
+}
+
+func (t *run) toolNames() []string {
+	var names []string
+	for _, s := range t.offered() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func titleFor(s tool.Spec, lang string) string {
+	if title, ok := s.Title[lang]; ok {
+		return title
+	}
+	return s.Title[""]
+}
+
+// canonical writes arguments with sorted keys, so that equal calls are equal.
+func canonical(args json.RawMessage) string {
+	var v any
+	if json.Unmarshal(args, &v) != nil {
+		return string(args)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return string(args)
+	}
+	return string(b)
+}
+
+// announce opens the block of a call, so that its place and height are known
+// before the data is.
+func (t *run) announce(ctx context.Context, p *pending) {
+	p.sink = &sink{t: t, p: p}
+	bs := p.spec.Block
+	if bs == nil {
+		return
+	}
+	meta := block.Meta{Title: bs.Title, EstimatedHeight: bs.Height, Source: bs.Source}
+	if bs.TitleFrom != nil {
+		if s := bs.TitleFrom(p.args); s != "" {
+			meta.Title = s
+		}
+	}
+	b, err := p.sink.open(ctx, tool.Opening{Type: bs.Type, Version: bs.Version, Meta: meta})
+	if err != nil {
+		var refusal *tool.Refusal
+		if errors.As(err, &refusal) {
+			p.note = refusal.Code + ": " + refusal.Hint
+		} else {
+			p.note = "the block could not be opened"
+			t.log.Error("open block", "tool", p.spec.Name, "err", err)
+		}
+		return
+	}
+	p.block = b
+}
+
+// execute runs a prepared call to its outcome.
+func (t *run) execute(ctx context.Context, p *pending) {
+	limit := p.spec.Timeout
+	if limit <= 0 {
+		limit = t.r.cfg.Limits.Tool
+	}
+	toolCtx, cancel := context.WithTimeoutCause(ctx, limit, context.DeadlineExceeded)
+	defer cancel()
+	var prepared tool.Handle
+	var opening tool.Opening
+	if p.block != nil {
+		prepared = handle{p.block}
+		opening = tool.Opening{Type: p.block.Type().Name, Version: p.block.Type().Version}
+	}
+	out := tool.NewOut(toolCtx, t.r.cfg.Registry, p.sink, prepared, opening)
+	began := time.Now()
+	err := runTool(toolCtx, p.tool, p.args, out)
+	p.out.took = time.Since(began)
+	p.sink.close()
+	res := out.Result()
+	p.out.blocks = p.sink.ids()
+	status := "ok"
+	if err != nil {
+		status = "error"
+		p.out.failed = true
+		e := t.classify(ctx, toolCtx, p, err)
+		if e.Code == block.CodeCancelled {
+			status = "cancelled"
+		}
+		p.sink.fail(e)
+		p.out.told = tellFailure(e, err, len(p.out.blocks) > 0)
+		p.out.cause = err.Error()
+		t.log.Warn("tool failed", "tool", p.spec.Name, "code", e.Code, "err", err)
+	} else {
+		if res.Unused != nil && len(res.Made) == 0 && len(res.Notes) == 0 {
+			p.out.failed = true
+			p.sink.fail(block.Error{Code: block.CodeDataFetchFailed, Message: "The tool returned no data."})
+			p.out.told = "error: DATA_FETCH_FAILED The tool returned no data.\nretryable: false"
+		} else {
+			p.sink.fail(block.Error{Code: block.CodeDataFetchFailed, Message: "There is nothing to show."})
+			p.out.told = tellSuccess(p, res, t.r.cfg.Limits.SummaryBytes)
+		}
+	}
+	t.r.cfg.Observer.ToolCall(p.spec.Name, status, p.out.took)
+	t.toolEnd(p, status)
+}
+
+func (t *run) toolEnd(p *pending, status string) {
+	if p.out.failed && status == "ok" {
+		status = "error"
+	}
+	// An error here means the log is lost, which the loop finds out itself.
+	_ = t.out.ToolEnd(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Status: status, DurationMs: p.out.took.Milliseconds()})
+}
+
+// runTool runs a tool so that neither its panic nor its deafness to ctx can
+// hold the turn.
+func runTool(ctx context.Context, tl tool.Tool, args json.RawMessage, out *tool.Out) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- &panicError{value: p, stack: debug.Stack()}
+			}
+		}()
+		done <- tl.Run(ctx, args, out)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(leaveAfter):
+		return fmt.Errorf("left running after its time: %w", context.Cause(ctx))
+	}
+}
+
+type panicError struct {
+	value any
+	stack []byte
+}
+
+// Error implements error.
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+// classify words a tool's failure for the user.
+func (t *run) classify(turnCtx, toolCtx context.Context, p *pending, err error) block.Error {
+	var own *tool.Error
+	var schema *block.SchemaError
+	var panicked *panicError
+	switch {
+	case turnCtx.Err() != nil && errors.Is(context.Cause(turnCtx), errStopped):
+		return block.Error{Code: block.CodeCancelled, Message: "Stopped.", Retryable: true}
+	case turnCtx.Err() != nil:
+		return block.Error{Code: block.CodeInterrupted, Message: "The answer was interrupted.", Retryable: true}
+	case errors.As(err, &panicked):
+		return block.Error{Code: block.CodeToolPanic, Message: "The tool failed.", Retryable: !p.spec.Unrepeatable}
+	case errors.As(err, &own):
+		e := block.Error{Code: own.Code, Message: own.Message, Retryable: own.Retryable && !p.spec.Unrepeatable}
+		if e.Code == "" {
+			e.Code = block.CodeDataFetchFailed
+		}
+		if e.Message == "" {
+			e.Message = "The data could not be fetched."
+		}
+		return e
+	case errors.As(err, &schema):
+		return block.Error{Code: block.CodeSchemaInvalid, Message: "The tool's data does not have the announced shape."}
+	case errors.Is(err, emit.ErrTooLarge):
+		return block.Error{Code: block.CodePayloadTooLarge, Message: "The tool's data is too large to show."}
+	case toolCtx.Err() != nil:
+		return block.Error{Code: block.CodeToolTimeout, Message: "The data did not arrive in time.", Retryable: !p.spec.Unrepeatable}
+	}
+	return block.Error{Code: block.CodeDataFetchFailed, Message: "The data could not be fetched.", Retryable: !p.spec.Unrepeatable}
+}
+
+func tellFailure(e block.Error, err error, shown bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "error: %s %s\nretryable: %v", e.Code, e.Message, e.Retryable)
+	var schema *block.SchemaError
+	if errors.As(err, &schema) {
+		fmt.Fprintf(&b, "\ndetail: %s", schema.Error())
+	}
+	if shown {
+		b.WriteString("\nThe user sees an error in its place")
+		if e.Retryable {
+			b.WriteString(", with a button to try again")
+		}
+		b.WriteString(".")
+	}
+	b.WriteString("\nTell the user that this failed; do not make up the data.")
+	return b.String()
+}
+
+func tellSuccess(p *pending, res tool.Result, most int) string {
+	var b strings.Builder
+	for _, m := range res.Made {
+		if m.Type == "text" {
+			continue
+		}
+		fmt.Fprintf(&b, "Shown to the user as a %s block; do not repeat the numbers.\n", m.Type)
+		if p.sink.undrawn(m.ID) {
+			fmt.Fprintf(&b, "This client cannot draw %s; its plain text was shown instead.\n", m.Type)
+		}
+		if len(res.Notes) == 0 && m.Summary != "" {
+			b.WriteString(m.Summary)
+			b.WriteByte('\n')
+		}
+	}
+	for _, n := range res.Notes {
+		b.WriteString(n)
+		b.WriteByte('\n')
+	}
+	refused := res.Refused
+	if p.note != "" {
+		refused = append(refused, p.note)
+	}
+	for _, r := range refused {
+		fmt.Fprintf(&b, "Not shown: %s\n", r)
+	}
+	if b.Len() == 0 {
+		return "Done. The tool returned nothing to show."
+	}
+	return clip(strings.TrimRight(b.String(), "\n"), most)
+}
+
+// sink opens the blocks of one run of a tool and remembers them.
+type sink struct {
+	t *run
+	p *pending
+	// reopen is the block that a retry or refresh fills again.
+	reopen string
+
+	mu     sync.Mutex
+	closed bool
+	blocks []*emit.Block
+}
+
+// Open implements tool.Sink.
+func (s *sink) Open(o tool.Opening) (tool.Handle, error) {
+	b, err := s.open(context.Background(), o)
+	if err != nil {
+		return nil, err
+	}
+	return handle{b}, nil
+}
+
+func (s *sink) open(ctx context.Context, o tool.Opening) (*emit.Block, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, emit.ErrClosed
+	}
+	o.Meta.ToolCallID, o.Meta.Tool = s.p.call.ID, s.p.spec.Name
+	o.Meta.CanRefresh = s.p.spec.Refreshable
+	o.Meta.FetchedAt = s.t.r.cfg.Now().UnixMilli()
+	eo := emit.Opening{Type: o.Type, Version: o.Version, Meta: o.Meta}
+	if s.reopen != "" {
+		eo.ID, s.reopen = s.reopen, ""
+	}
+	fresh := eo.ID == ""
+	b, err := s.t.out.Open(eo)
+	if err != nil {
+		var refusal *emit.Refusal
+		if errors.As(err, &refusal) {
+			return nil, &tool.Refusal{Code: refusal.Code, Hint: refusal.Hint}
+		}
+		return nil, err
+	}
+	s.blocks = append(s.blocks, b)
+	// Blocks beside the announced one belong to the call as a whole: only the
+	// first can be made again.
+	if fresh && len(s.blocks) == 1 {
+		m := s.t.message
+		call := store.BlockCall{Block: b.ID(), Message: m.ID, Conversation: m.Conversation, Owner: m.Owner, Tool: s.p.spec.Name, Arguments: s.p.args, ToolCallID: s.p.call.ID}
+		if err := s.t.r.cfg.Store.PutBlockCall(ctx, call); err != nil && ctx.Err() == nil {
+			s.t.log.Error("store block call", "block", b.ID(), "err", err)
+		}
+	}
+	return b, nil
+}
+
+// close refuses further blocks: the run is over.
+func (s *sink) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+func (s *sink) ids() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []string
+	for _, b := range s.blocks {
+		ids = append(ids, b.ID())
+	}
+	return ids
+}
+
+// fail ends every block that the run left open.
+func (s *sink) fail(e block.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.blocks {
+		// ErrClosed is a block that is finished already.
+		if err := b.Fail(e, ""); err != nil && !errors.Is(err, emit.ErrClosed) {
+			s.t.log.Error("end block", "block", b.ID(), "err", err)
+		}
+	}
+}
+
+func (s *sink) undrawn(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.blocks {
+		if b.ID() == id {
+			return !b.Drawable
+		}
+	}
+	return false
+}
+
+// handle is an open block as tools see it.
+type handle struct{ b *emit.Block }
+
+// ID implements tool.Handle.
+func (h handle) ID() string { return h.b.ID() }
+
+// Delta implements tool.Handle.
+func (h handle) Delta(patch json.RawMessage) error { return h.b.Delta(patch) }
+
+// End implements tool.Handle.
+func (h handle) End(f tool.Finished) error {
+	return h.b.End(emit.Finished{Payload: f.Payload, Fallback: f.Fallback, Actions: f.Actions, State: f.State, Meta: f.Meta})
+}
+
+// EndBuilt implements tool.Handle.
+func (h handle) EndBuilt(f tool.Finished) error {
+	f.Payload = nil
+	return h.End(f)
+}
+
+// Fail implements tool.Handle.
+func (h handle) Fail(e block.Error, fallback string) error { return h.b.Fail(e, fallback) }

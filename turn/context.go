@@ -1,0 +1,149 @@
+package turn
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store"
+)
+
+// rules is the part of the system prompt that every installation shares: what
+// the model must know of how its answer is shown.
+const rules = `Your text is shown as Markdown without HTML. Tools show charts, tables and figures to the user themselves, with real data; what a tool has shown is on the user's screen already. Comment on it, and do not repeat its numbers as a table or list. Use only figures that a tool returned or the user gave; if a tool failed, say so. Never make up data, links or images.`
+
+// system is the system prompt of a turn.
+func (r *Runner) system() string {
+	parts := []string{rules, "Today is " + r.cfg.Now().UTC().Format("2006-01-02") + "."}
+	if s := strings.TrimSpace(r.cfg.System); s != "" {
+		parts = append([]string{s}, parts...)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// history is what the model reads before it answers: the conversation up to
+// and with the question, without its oldest turns where it is longer than
+// most bytes. A turn, with its calls and their results, is kept whole or left
+// out.
+func history(path []store.Message, given []model.Message, user *store.Message, most int, reg *block.Registry) []model.Message {
+	if given != nil {
+		return fit(turnsOf(given), most)
+	}
+	var turns [][]model.Message
+	for _, m := range path {
+		turns = add(turns, m, reg)
+	}
+	if user != nil {
+		turns = add(turns, *user, reg)
+	}
+	return fit(turns, most)
+}
+
+func add(turns [][]model.Message, m store.Message, reg *block.Registry) [][]model.Message {
+	if m.Role == store.RoleUser {
+		return append(turns, []model.Message{{Role: model.RoleUser, Content: textOf(m, reg)}})
+	}
+	if len(turns) == 0 {
+		turns = append(turns, nil)
+	}
+	last := len(turns) - 1
+	var said []model.Message
+	if len(m.Exchange) > 0 && json.Unmarshal(m.Exchange, &said) == nil && len(said) > 0 {
+		turns[last] = append(turns[last], said...)
+		return turns
+	}
+	if text := textOf(m, reg); text != "" {
+		turns[last] = append(turns[last], model.Message{Role: model.RoleAssistant, Content: text})
+	}
+	return turns
+}
+
+func textOf(m store.Message, reg *block.Registry) string {
+	var parts []string
+	for _, b := range m.Blocks {
+		if s := reg.Text(b); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// turnsOf cuts a flat list into turns, each begun by a user message.
+func turnsOf(list []model.Message) [][]model.Message {
+	var turns [][]model.Message
+	for _, m := range list {
+		if m.Role == model.RoleUser || len(turns) == 0 {
+			turns = append(turns, nil)
+		}
+		turns[len(turns)-1] = append(turns[len(turns)-1], m)
+	}
+	return turns
+}
+
+// fit joins the newest turns that fit; the last one always stays.
+func fit(turns [][]model.Message, most int) []model.Message {
+	first, size := len(turns), 0
+	for first > 0 {
+		n := 0
+		for _, m := range turns[first-1] {
+			n += sizeOf(m)
+		}
+		if size+n > most && first < len(turns) {
+			break
+		}
+		size += n
+		first--
+	}
+	var out []model.Message
+	for _, t := range turns[first:] {
+		out = append(out, t...)
+	}
+	return out
+}
+
+func sizeOf(m model.Message) int {
+	n := len(m.Content) + len(m.Reasoning) + 16
+	for _, c := range m.Calls {
+		n += len(c.Name) + len(c.Arguments)
+	}
+	return n
+}
+
+// lastUser is the text of the last user message.
+func lastUser(list []model.Message) string {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Role == model.RoleUser {
+			return list[i].Content
+		}
+	}
+	return ""
+}
+
+// answered gives every call of the exchange a result: a call without one makes
+// endpoints refuse the whole conversation.
+func answered(list []model.Message) []model.Message {
+	have := make(map[string]bool)
+	for _, m := range list {
+		if m.Role == model.RoleTool {
+			have[m.CallID] = true
+		}
+	}
+	var out []model.Message
+	for i, m := range list {
+		out = append(out, m)
+		if len(m.Calls) == 0 {
+			continue
+		}
+		// Results follow their calls: what is missing goes behind what is there.
+		if i+1 < len(list) && list[i+1].Role == model.RoleTool {
+			continue
+		}
+		for _, c := range m.Calls {
+			if !have[c.ID] {
+				out = append(out, model.Message{Role: model.RoleTool, CallID: c.ID, Content: "error: CANCELLED The call was cancelled by the user and may or may not have run."})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,278 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/tool"
+	"github.com/inlay-ui/inlay/trajectory"
+)
+
+// Codes of turns that end with an error of the model itself, beside those of
+// package model.
+const (
+	CodeModelIncomplete = "model_incomplete"
+	CodeModelEmpty      = "model_empty_answer"
+)
+
+// maxRetryWait is the longest pause that an endpoint may ask for before the
+// turn gives up.
+const maxRetryWait = 30 * time.Second
+
+// converse is the loop of a turn: ask the model, run its calls, ask again.
+func (t *run) converse(ctx context.Context, first chan<- error) ending {
+	err := t.out.Start(event.StartData{
+		ConversationID: t.message.Conversation, UserMessageID: t.message.Parent, TS: t.began.UnixMilli(), Model: t.message.Model,
+	})
+	if err == nil {
+		err = t.out.Flush(ctx)
+	}
+	first <- err
+	if err != nil {
+		return ending{lost: true}
+	}
+	system := t.r.system()
+	t.traj.System(t.began, system)
+	t.traj.User(t.began, lastUser(t.history), map[string]any{"msg_id": t.message.Parent})
+
+	limits := t.r.cfg.Limits
+	for step := 1; ; step++ {
+		offered := t.offered()
+		final := step == limits.Steps || t.calls >= limits.Calls
+		resp, err := t.ask(ctx, system, offered, final)
+		t.count(resp.Usage)
+		if err != nil {
+			t.note(resp, nil, map[string]any{"error": err.Error()})
+			if resp.Text != "" {
+				t.exchange = append(t.exchange, model.Message{Role: model.RoleAssistant, Content: resp.Text})
+			}
+			return t.broken(ctx, err)
+		}
+		if resp.Finish != model.FinishToolCalls || len(resp.Calls) == 0 || final {
+			// Calls that may not run would be asked about for ever.
+			calls := len(resp.Calls)
+			resp.Calls = nil
+			t.exchange = append(t.exchange, resp.Assistant())
+			t.note(resp, nil, nil)
+			return ending{reason: reason(resp.Finish, final && calls > 0)}
+		}
+		t.exchange = append(t.exchange, resp.Assistant())
+		outcomes := t.runCalls(ctx, resp.Calls)
+		for i, o := range outcomes {
+			t.exchange = append(t.exchange, model.Message{Role: model.RoleTool, CallID: resp.Calls[i].ID, Content: o.told})
+		}
+		t.note(resp, outcomes, nil)
+		if ctx.Err() != nil {
+			return interrupted(ctx)
+		}
+		if err := t.out.Err(); err != nil {
+			return ending{lost: true}
+		}
+	}
+}
+
+func reason(f model.Finish, cut bool) string {
+	switch {
+	case cut:
+		return event.FinishMaxSteps
+	case f == model.FinishLength:
+		return event.FinishLength
+	case f == model.FinishContentFilter:
+		return event.FinishContentFilter
+	}
+	return event.FinishStop
+}
+
+// offered are the tools the model may call in this step.
+func (t *run) offered() []model.ToolSpec {
+	var out []model.ToolSpec
+	for _, s := range t.r.cfg.Tools.Specs() {
+		if !t.barred[s.Name] {
+			out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Parameters: tool.Parameters(s)})
+		}
+	}
+	return out
+}
+
+var errOutputLimit = errors.New("the answer is longer than allowed")
+
+// ask runs one completion, tried again only while nothing of it was shown.
+func (t *run) ask(ctx context.Context, system string, offered []model.ToolSpec, final bool) (model.Response, error) {
+	limits := t.r.cfg.Limits
+	room, emptied := limits.ContextBytes, false
+	for attempt := 1; ; attempt++ {
+		req := model.Request{Tools: offered}
+		if final && len(offered) > 0 {
+			req.ToolChoice = model.ToolNone
+		}
+		req.Messages = append([]model.Message{{Role: model.RoleSystem, Content: system}}, fit(turnsOf(slices.Concat(t.history, t.exchange)), room)...)
+		shown := false
+		began := time.Now()
+		resp, err := t.r.cfg.Model.Stream(ctx, req, func(d model.Delta) error {
+			switch {
+			case d.Text != "":
+				shown = true
+				if t.bytes += len(d.Text); t.bytes > limits.OutputBytes {
+					return errOutputLimit
+				}
+				return t.out.Text(d.Text)
+			case d.Reasoning != "":
+				shown = true
+				if t.bytes += len(d.Reasoning); t.bytes > limits.OutputBytes {
+					return errOutputLimit
+				}
+				return t.out.Reasoning(d.Reasoning)
+			}
+			return nil
+		})
+		t.r.cfg.Observer.ModelCall(t.r.cfg.Model.Info().Name, time.Since(began), resp.FirstToken, resp.Usage, err)
+		if errors.Is(err, errOutputLimit) {
+			resp.Finish, resp.Calls = model.FinishLength, nil
+			return resp, nil
+		}
+		if ctx.Err() != nil {
+			return resp, context.Cause(ctx)
+		}
+		if lost := t.out.Err(); lost != nil {
+			return resp, lost
+		}
+		var failure *model.Error
+		switch {
+		case err != nil:
+			failure = model.AsError(err)
+		case resp.Finish == model.FinishIncomplete:
+			failure = &model.Error{Code: CodeModelIncomplete, Message: "The model's answer broke off.", Retryable: true}
+		case resp.Text == "" && len(resp.Calls) == 0 && resp.Finish == model.FinishStop:
+			failure = &model.Error{Code: CodeModelEmpty, Message: "The model gave an empty answer.", Retryable: !emptied}
+			emptied = true
+		default:
+			return resp, nil
+		}
+		resp.Calls = nil
+		if failure.Code == model.CodeContextTooLong && !shown && room == limits.ContextBytes {
+			room /= 4
+			continue
+		}
+		if shown || !failure.Retryable || attempt >= limits.Attempts || failure.RetryAfter > maxRetryWait {
+			return resp, failure
+		}
+		t.log.Warn("model call failed, trying again", "attempt", attempt, "err", failure)
+		select {
+		case <-ctx.Done():
+			return resp, context.Cause(ctx)
+		case <-time.After(backoff(attempt, failure.RetryAfter)):
+		}
+	}
+}
+
+// backoff waits a random part of a doubling time (full jitter), and at least
+// as long as the endpoint asked.
+func backoff(attempt int, asked time.Duration) time.Duration {
+	most := 250 * time.Millisecond << attempt
+	return asked + time.Duration(rand.Int64N(int64(most)))
+}
+
+// broken is the ending of a turn whose model call failed.
+func (t *run) broken(ctx context.Context, err error) ending {
+	if ctx.Err() != nil {
+		return interrupted(ctx)
+	}
+	if t.out.Err() != nil {
+		return ending{lost: true}
+	}
+	e := model.AsError(err)
+	t.log.Error("model call failed", "err", err)
+	return failed(e.Code, publicMessage(e), e.Retryable)
+}
+
+// publicMessage words a model's failure for the user; the endpoint's own words
+// may name hosts, accounts or prompts and stay in the server's log.
+func publicMessage(e *model.Error) string {
+	switch e.Code {
+	case model.CodeUnavailable:
+		return "The model cannot be reached."
+	case model.CodeRateLimited:
+		return "The model is overloaded. Try again in a moment."
+	case model.CodeUnauthorized:
+		return "The model's endpoint refused the server's key."
+	case model.CodeBadRequest:
+		return "The model's endpoint refused the request."
+	case model.CodeContextTooLong:
+		return "The conversation is too long for the model."
+	case model.CodeContentRejected:
+		return "The model's endpoint refused the content."
+	case model.CodeTimeout:
+		return "The model did not answer in time."
+	case CodeModelIncomplete:
+		return "The model's answer broke off."
+	case CodeModelEmpty:
+		return "The model gave an empty answer."
+	}
+	return "The model's answer could not be read."
+}
+
+func (t *run) count(u model.Usage) {
+	t.usage.InputTokens += u.InputTokens
+	t.usage.OutputTokens += u.OutputTokens
+	t.usage.CachedTokens += u.CachedTokens
+	t.usage.ReasoningTokens += u.ReasoningTokens
+	t.usage.CostUSD += u.CostUSD
+}
+
+// note writes a step of the trajectory.
+func (t *run) note(resp model.Response, outcomes []outcome, extra map[string]any) {
+	if extra == nil {
+		extra = map[string]any{}
+	}
+	extra["msg_id"] = t.message.ID
+	if resp.FinishRaw != "" {
+		extra["finish_reason_raw"] = resp.FinishRaw
+	}
+	if len(resp.Quirks) > 0 {
+		extra["quirks"] = resp.Quirks
+	}
+	if resp.FirstToken > 0 {
+		extra["first_token_ms"] = resp.FirstToken.Milliseconds()
+	}
+	step := trajectory.Turn{
+		At: t.r.cfg.Now(), Model: true, Text: resp.Text, Reasoning: resp.Reasoning,
+		Prompt: resp.Usage.InputTokens, Completion: resp.Usage.OutputTokens, Cached: resp.Usage.CachedTokens,
+		Thought: resp.Usage.ReasoningTokens, CostUSD: resp.Usage.CostUSD, Extra: extra,
+	}
+	var blocks []string
+	for i, o := range outcomes {
+		c := resp.Calls[i]
+		step.Calls = append(step.Calls, o.record(c))
+		blocks = append(blocks, o.blocks...)
+	}
+	if len(blocks) > 0 {
+		extra["blocks"] = blocks
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.traj.Agent(step)
+}
+
+func (o outcome) record(c model.Call) trajectory.Call {
+	return trajectory.Call{
+		ID: c.ID, Function: c.Name, Arguments: c.Arguments, Raw: c.Raw, Repaired: c.Repaired, Blocks: o.blocks,
+		Result: o.told, IsError: o.failed, Shown: len(o.blocks) > 0 && !o.failed, Duration: o.took, Cause: o.cause,
+	}
+}
+
+// clip cuts a text for the model, saying that it did.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return fmt.Sprintf("%s\n… (%d more bytes left out)", s[:n], len(s)-n)
+}

@@ -1,0 +1,159 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/emit"
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/internal/id"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/tool"
+	"github.com/inlay-ui/inlay/trajectory"
+)
+
+// Rerun runs the tool of one block again with the arguments of then and the
+// rights of the caller of now, without the model, as a follow-up group of the
+// block's message. Errors are *Error.
+func (r *Runner) Rerun(ctx context.Context, req BlockRequest) (Started, error) {
+	call, err := r.cfg.Store.BlockCall(ctx, req.Owner, req.Block)
+	if err != nil {
+		return Started{}, storeError("read how the block was made", err)
+	}
+	m, err := r.cfg.Store.Message(ctx, req.Owner, call.Message)
+	if err != nil {
+		return Started{}, storeError("read message", err)
+	}
+	if m.Status == event.StatusRunning {
+		return Started{}, &Error{Code: CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: m.ID}
+	}
+	i := slices.IndexFunc(m.Blocks, func(b block.Block) bool { return b.ID == req.Block })
+	if i < 0 {
+		return Started{}, &Error{Code: CodeNotFound, Message: "Not found."}
+	}
+	b := m.Blocks[i]
+	found, check, ok := r.cfg.Tools.Lookup(call.Tool)
+	if !ok {
+		return Started{}, notAgain(req.Refresh, "The tool that made the block does not exist any more.")
+	}
+	spec := found.Spec()
+	switch {
+	case req.Refresh && !(spec.Refreshable && b.Status == block.StatusDone):
+		return Started{}, notAgain(true, "The block cannot be refreshed.")
+	case !req.Refresh && (spec.Unrepeatable || b.Err == nil || !b.Err.Retryable):
+		return Started{}, notAgain(false, "The block cannot be tried again.")
+	}
+	args, err := check.Args(call.Arguments)
+	if err != nil {
+		return Started{}, notAgain(req.Refresh, "The tool does not take the arguments of then any more.")
+	}
+	lease, last, err := r.cfg.Store.Acquire(ctx, m.ID, r.cfg.Instance, r.cfg.Limits.Lease)
+	if err != nil {
+		return Started{}, storeError("acquire lease", err)
+	}
+	t := r.newFollowUp(ctx, lease, last, m, req.Caller)
+	p := &pending{call: model.Call{ID: id.New("t"), Name: call.Tool, Arguments: args}, spec: spec, tool: found, args: args, run: true, same: -1}
+	p.sink = &sink{t: t, p: p, reopen: b.ID}
+	body := func(ctx context.Context, first chan<- error) ending {
+		return t.again(ctx, first, p, b, req.Refresh)
+	}
+	return Started{Msg: m.ID, Conversation: m.Conversation, User: m.Parent, After: last}, r.launch(ctx, t, body)
+}
+
+func notAgain(refresh bool, message string) *Error {
+	if refresh {
+		return &Error{Code: CodeNotRefreshable, Message: message}
+	}
+	return &Error{Code: CodeNotRetryable, Message: message}
+}
+
+// newFollowUp is a run that appends a further group to a finished message.
+func (r *Runner) newFollowUp(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller) *run {
+	t := &run{
+		r: r, lease: lease, message: m, caller: caller, follow: true,
+		log:   r.cfg.Logger.With("msg", m.ID, "group", lease.Group),
+		began: r.cfg.Now(),
+	}
+	folder := r.folded(ctx, m, last)
+	started := m.CreatedAt
+	if ts := folder.State().Start.TS; ts != 0 {
+		started = time.UnixMilli(ts)
+	}
+	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
+	if raw, err := r.cfg.Store.Trajectory(ctx, m.Owner, m.ID); err == nil {
+		if doc, err := trajectory.Read(raw); err == nil {
+			t.traj = trajectory.Continue(doc)
+		}
+	}
+	t.out = emit.New(context.Background(), emit.Config{
+		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: folder, Last: last, Started: started,
+		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now, Logger: t.log,
+		Appended: r.cfg.Observer.Events,
+	})
+	return t
+}
+
+// folded is a message as its log says, or as its record does where the log has
+// forgotten it.
+func (r *Runner) folded(ctx context.Context, m store.Message, last uint64) *event.Folder {
+	f := event.NewFolder(m.ID)
+	for ev, err := range r.cfg.Store.Read(ctx, m.ID, 0) {
+		if err != nil {
+			return event.FromSnapshot(m.ID, event.SnapshotData{Blocks: m.Blocks, Seq: last, Status: m.Status})
+		}
+		f.Apply(ev)
+	}
+	return f
+}
+
+// again is the body of a retry or refresh.
+func (t *run) again(ctx context.Context, first chan<- error, p *pending, b block.Block, refresh bool) ending {
+	meta := block.Meta{}
+	if b.Meta != nil {
+		meta = *b.Meta
+	}
+	if refresh {
+		meta.RefreshedAt = t.r.cfg.Now().UnixMilli()
+	}
+	opened, err := p.sink.open(ctx, tool.Opening{Type: b.Type, Version: b.Version, Meta: meta})
+	if err == nil {
+		p.block = opened
+		err = t.out.ToolStart(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Title: titleFor(p.spec, t.caller.Lang)})
+	}
+	if err == nil {
+		err = t.out.Flush(ctx)
+	}
+	first <- err
+	if err != nil {
+		if t.out.Err() != nil || errors.Is(err, emit.ErrClosed) {
+			return ending{lost: true}
+		}
+		return failed(CodeInternal, "The block could not be opened again.", true)
+	}
+	t.execute(ctx, p)
+	what := "retry"
+	if refresh {
+		what = "refresh"
+	}
+	t.traj.Agent(trajectory.Turn{
+		At: t.r.cfg.Now(), Calls: []trajectory.Call{p.out.record(p.call)},
+		Extra: map[string]any{"msg_id": t.message.ID, "block_id": b.ID, "cause": what, "user": t.caller.User, "previous": previous(b, refresh)},
+	})
+	if ctx.Err() != nil {
+		return interrupted(ctx)
+	}
+	return ending{reason: event.FinishStop}
+}
+
+// previous keeps the payload that a refresh replaces.
+func previous(b block.Block, refresh bool) json.RawMessage {
+	if !refresh || b.Payload == nil {
+		return json.RawMessage("null")
+	}
+	return b.Payload
+}

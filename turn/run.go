@@ -1,0 +1,294 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/emit"
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/tool"
+	"github.com/inlay-ui/inlay/trajectory"
+)
+
+// run is one group of one message while it is written: the turn itself or a
+// follow-up.
+type run struct {
+	r       *Runner
+	log     *slog.Logger
+	lease   store.Lease
+	message store.Message
+	caller  tool.Caller
+	out     *emit.Stream
+	began   time.Time
+	// follow says that the group only changes blocks of a finished message.
+	follow bool
+
+	history  []model.Message // before the turn, the question last
+	exchange []model.Message // said in the turn beyond its text blocks
+	usage    model.Usage
+	bytes    int // text written so far
+	calls    int // tools called so far
+	results  map[string]outcome
+	bad      map[string]int  // how often the same wrong call was made
+	barred   map[string]bool // tools not offered any more
+	mu       sync.Mutex      // guards traj
+	traj     *trajectory.Builder
+}
+
+// ending is how a group ends.
+type ending struct {
+	reason string           // of done
+	err    *event.ErrorData // instead of done
+	open   block.Error      // for blocks still open
+	lost   bool             // another owner ends the group
+}
+
+func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps) *run {
+	t := &run{
+		r: r, lease: lease, message: m, caller: caller,
+		log:     r.cfg.Logger.With("msg", m.ID, "group", lease.Group),
+		began:   r.cfg.Now(),
+		results: make(map[string]outcome),
+		bad:     make(map[string]int),
+		barred:  make(map[string]bool),
+	}
+	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
+	t.out = emit.New(context.Background(), emit.Config{
+		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Caps: caps, Started: t.began,
+		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now, Logger: t.log,
+		Appended: r.cfg.Observer.Events,
+	})
+	return t
+}
+
+func (r *Runner) agent() trajectory.Agent {
+	a := trajectory.Agent{Name: r.cfg.Agent, Version: r.cfg.Version, ModelName: r.cfg.Model.Info().Name}
+	for _, s := range r.cfg.Tools.Specs() {
+		def, err := json.Marshal(map[string]any{"type": "function", "function": map[string]any{
+			"name": s.Name, "description": s.Description, "parameters": tool.Parameters(s),
+		}})
+		if err == nil {
+			a.ToolDefinitions = append(a.ToolDefinitions, def)
+		}
+	}
+	return a
+}
+
+// launch runs body in the background until it ends, is stopped, times out or
+// loses its lease, and returns once the group's first event is durable.
+func (r *Runner) launch(ctx context.Context, t *run, body func(context.Context, chan<- error) ending) error {
+	runCtx, cancel := context.WithCancelCause(tool.WithCaller(context.Background(), t.caller))
+	r.mu.Lock()
+	if r.closing {
+		r.mu.Unlock()
+		cancel(errShutdown)
+		return t.refuse(&Error{Code: CodeShuttingDown, Message: "The server is shutting down.", Retryable: true})
+	}
+	r.running[t.message.ID] = cancel
+	r.wg.Add(1)
+	r.mu.Unlock()
+
+	first := make(chan error, 1)
+	r.cfg.Observer.TurnStarted()
+	go func() {
+		defer r.wg.Done()
+		timed, stopTimer := context.WithTimeoutCause(runCtx, r.cfg.Limits.Turn, errTimeout)
+		watch, stopWatch := context.WithCancel(runCtx)
+		var helpers sync.WaitGroup
+		helpers.Go(func() { t.renew(watch, cancel) })
+		helpers.Go(func() { t.listen(watch, cancel) })
+		e := t.guarded(timed, first, body)
+		status := t.finish(e)
+		stopWatch()
+		stopTimer()
+		helpers.Wait()
+		cancel(nil)
+		r.mu.Lock()
+		delete(r.running, t.message.ID)
+		r.mu.Unlock()
+		r.release(t.lease)
+		r.cfg.Observer.TurnEnded(string(status), r.cfg.Now().Sub(t.began))
+	}()
+	select {
+	case err := <-first:
+		if err != nil {
+			return storeError("write the first event", err)
+		}
+		return nil
+	case <-ctx.Done():
+		// The caller has gone; the turn goes on.
+		return nil
+	}
+}
+
+// refuse gives back what was taken for a run that may not start.
+func (t *run) refuse(err *Error) error {
+	t.message.Status = event.StatusError
+	t.message.Err = &event.ErrorData{Code: err.Code, Message: err.Message, Retryable: true}
+	if !t.follow {
+		if perr := t.r.cfg.Store.PutMessage(context.Background(), t.message); perr != nil {
+			t.log.Error("store message", "err", perr)
+		}
+	}
+	if _, cerr := t.out.Close(); cerr != nil {
+		t.log.Error("close log", "err", cerr)
+	}
+	t.r.release(t.lease)
+	return err
+}
+
+// guarded runs body and turns its panic into an error of the turn.
+func (t *run) guarded(ctx context.Context, first chan<- error, body func(context.Context, chan<- error) ending) (e ending) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.log.Error("panic in turn", "panic", p, "stack", string(debug.Stack()))
+			e = failed(CodeInternal, "The server failed.", true)
+		}
+	}()
+	return body(ctx, first)
+}
+
+func failed(code, message string, retryable bool) ending {
+	return ending{
+		err:  &event.ErrorData{Code: code, Message: message, Retryable: retryable},
+		open: block.Error{Code: block.CodeInterrupted, Message: message, Retryable: true},
+	}
+}
+
+// interrupted is the ending of a run whose context has ended.
+func interrupted(ctx context.Context) ending {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errStopped):
+		return ending{reason: event.FinishCancelled, open: block.Error{Code: block.CodeCancelled, Message: "Stopped.", Retryable: true}}
+	case errors.Is(cause, errTimeout):
+		return failed(CodeTurnTimeout, "The answer took too long.", true)
+	case errors.Is(cause, errLease):
+		return ending{lost: true}
+	default:
+		return failed(CodeInterrupted, "The answer was interrupted by a restart of the server.", true)
+	}
+}
+
+// finish stores the message and ends the group. The record is written before
+// the terminal event, so that whoever has seen the end finds it stored.
+func (t *run) finish(e ending) event.Status {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	status := event.StatusDone
+	switch {
+	case e.err != nil:
+		status = event.StatusError
+	case e.reason == event.FinishCancelled:
+		status = event.StatusCancelled
+	}
+	lost := func(doing string, err error) event.Status {
+		// The lease runs out and recovery ends the message.
+		t.log.Error(doing, "err", err)
+		_, _ = t.out.Close() // the same error again
+		return event.StatusError
+	}
+	if e.lost {
+		return lost("end turn", errLease)
+	}
+	st, err := t.out.Settle(ctx, e.open)
+	if err != nil {
+		return lost("settle blocks", err)
+	}
+	usage := event.Usage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens, CostUSD: t.usage.CostUSD}
+	t.message.Blocks, t.message.Seq = st.Blocks, st.Seq+1
+	if !t.follow {
+		t.message.Status, t.message.FinishReason, t.message.Usage, t.message.Err = status, e.reason, usage, e.err
+		if t.message.Exchange, err = json.Marshal(answered(t.exchange)); err != nil {
+			t.log.Error("encode exchange", "err", err)
+			t.message.Exchange = nil
+		}
+	}
+	if err := t.retrying(ctx, func() error { return t.r.cfg.Store.PutMessage(ctx, t.message) }); err != nil {
+		if !errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+			t.log.Error("store message", "err", err)
+		}
+	}
+	if doc, err := t.traj.Encode(); err != nil {
+		t.log.Error("trajectory", "err", err)
+	} else if err := t.r.cfg.Store.PutTrajectory(ctx, t.message.Owner, t.message.ID, doc); err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.log.Error("store trajectory", "err", err)
+	}
+	if e.err != nil {
+		err = t.out.Error(*e.err)
+	} else {
+		err = t.out.Done(event.DoneData{FinishReason: e.reason, Usage: usage, Model: t.message.Model})
+	}
+	if err != nil {
+		return lost("write the end", err)
+	}
+	if _, err := t.out.Close(); err != nil {
+		t.log.Error("write the end", "err", err)
+		return event.StatusError
+	}
+	return status
+}
+
+// retrying tries a write again while the store is busy.
+func (t *run) retrying(ctx context.Context, write func() error) error {
+	wait := 20 * time.Millisecond
+	for attempt := 0; ; attempt++ {
+		err := write()
+		if err == nil || !errors.Is(err, store.ErrBusy) || attempt == 6 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-time.After(wait):
+			wait *= 2
+		}
+	}
+}
+
+// renew keeps the lease alive until ctx ends; a lease that was lost ends the
+// run.
+func (t *run) renew(ctx context.Context, cancel context.CancelCauseFunc) {
+	ttl := t.r.cfg.Limits.Lease
+	tick := time.NewTicker(ttl / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := t.r.cfg.Store.Renew(ctx, t.lease, ttl)
+		if errors.Is(err, store.ErrStaleLease) {
+			cancel(errLease)
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			t.log.Warn("renew lease", "err", err)
+		}
+	}
+}
+
+// listen waits for signals from other instances.
+func (t *run) listen(ctx context.Context, cancel context.CancelCauseFunc) {
+	for s, err := range t.r.cfg.Store.Watch(ctx, t.message.ID) {
+		if err != nil {
+			if ctx.Err() == nil {
+				t.log.Warn("watch signals", "err", err)
+			}
+			return
+		}
+		if s.Kind == "stop" {
+			cancel(errStopped)
+			return
+		}
+	}
+}

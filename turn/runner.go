@@ -1,0 +1,392 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/emit"
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/internal/id"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/tool"
+)
+
+// Observer is told what happens, for metrics. Its methods must return at once.
+type Observer interface {
+	TurnStarted()
+	// TurnEnded names the message's final status.
+	TurnEnded(status string, d time.Duration)
+	// ModelCall reports one completion; first is the time to its first piece.
+	ModelCall(name string, d, first time.Duration, u model.Usage, err error)
+	// ToolCall reports one run; status is ok, error or cancelled.
+	ToolCall(name, status string, d time.Duration)
+	// Events reports how many events one commit made durable.
+	Events(n int)
+}
+
+// Config is what a Runner needs. Store, Model, Tools and Registry are
+// required.
+type Config struct {
+	Store    store.Store
+	Model    model.Model
+	Tools    *tool.Set
+	Registry *block.Registry
+	// System is the product's own part of the system prompt.
+	System string
+	// Agent names the product in trajectories, with its version.
+	Agent, Version string
+	Limits         Limits
+	// Instance names this process as the owner of leases; it must differ from
+	// every other process's, also from this one's before a restart.
+	Instance string
+	Logger   *slog.Logger
+	Observer Observer
+	Now      func() time.Time
+}
+
+// Runner runs turns. It is safe for concurrent use.
+type Runner struct {
+	cfg Config
+
+	mu      sync.Mutex
+	running map[string]context.CancelCauseFunc // by message
+	closing bool
+	wg      sync.WaitGroup
+}
+
+var (
+	errStopped  = errors.New("stopped by the user")
+	errShutdown = errors.New("the server is shutting down")
+	errTimeout  = errors.New("the turn took too long")
+	errLease    = errors.New("the lease was lost")
+)
+
+// New returns a Runner.
+func New(cfg Config) (*Runner, error) {
+	if cfg.Store == nil || cfg.Model == nil || cfg.Tools == nil || cfg.Registry == nil {
+		return nil, errors.New("turn: store, model, tools and registry are required")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Observer == nil {
+		cfg.Observer = noObserver{}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Instance == "" {
+		cfg.Instance = id.New("i")
+	}
+	if cfg.Agent == "" {
+		cfg.Agent = "inlay"
+	}
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	cfg.Limits = cfg.Limits.withDefaults()
+	return &Runner{cfg: cfg, running: make(map[string]context.CancelCauseFunc)}, nil
+}
+
+func (l Limits) withDefaults() Limits {
+	num := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	dur := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	num(&l.Steps, 8)
+	num(&l.Calls, 16)
+	num(&l.Parallel, 4)
+	num(&l.OutputBytes, 1<<20)
+	num(&l.SummaryBytes, 4<<10)
+	num(&l.ContextBytes, 256<<10)
+	num(&l.Blocks, emit.DefaultCap)
+	num(&l.Attempts, 3)
+	dur(&l.Turn, 5*time.Minute)
+	dur(&l.Tool, 30*time.Second)
+	dur(&l.Coalesce, 30*time.Millisecond)
+	dur(&l.Lease, 10*time.Second)
+	l.Coalesce = max(l.Coalesce, 0)
+	return l
+}
+
+// Running returns the number of turns and follow-ups that run now.
+func (r *Runner) Running() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.running)
+}
+
+// Start begins a turn and returns as soon as its first event is durable. The
+// turn goes on without the caller: ctx bounds only the beginning. Errors are
+// *Error.
+func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
+	if r.isClosing() {
+		return Started{}, &Error{Code: CodeShuttingDown, Message: "The server is shutting down.", Retryable: true}
+	}
+	b, path, err := r.plan(ctx, req)
+	if err != nil {
+		return Started{}, err
+	}
+	msg := b.Assistant.ID
+	lease, _, err := r.cfg.Store.Acquire(ctx, msg, r.cfg.Instance, r.cfg.Limits.Lease)
+	if err != nil {
+		return Started{}, storeError("acquire lease", err)
+	}
+	if err := r.begin(ctx, b); err != nil {
+		r.release(lease)
+		var replay *store.ReplayError
+		if errors.As(err, &replay) {
+			if !replay.Same {
+				return Started{}, &Error{Code: CodeKeyReused, Message: "The idempotency key was used for another request.", Msg: replay.Msg, Err: err}
+			}
+			return Started{Msg: replay.Msg, Conversation: replay.Conversation, User: replay.User, Joined: true}, nil
+		}
+		var running *store.RunningError
+		if errors.As(err, &running) {
+			return Started{}, &Error{Code: CodeTurnRunning, Message: "An answer is still being written in this conversation.", Retryable: true, Msg: running.Msg, Err: err}
+		}
+		return Started{}, storeError("begin turn", err)
+	}
+	started := Started{Msg: msg, Conversation: b.Conversation.ID, User: b.Assistant.Parent}
+
+	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps)
+	t.history = history(path, req.History, b.User, r.cfg.Limits.ContextBytes, r.cfg.Registry)
+	return started, r.launch(ctx, t, t.converse)
+}
+
+// begin stores the start of a turn. A turn whose end is durable already but
+// whose record is still being written is waited for: its reader has seen the
+// end and may ask the next question at once.
+func (r *Runner) begin(ctx context.Context, b store.BeginTurn) error {
+	for range 100 {
+		err := r.cfg.Store.Begin(ctx, b)
+		var running *store.RunningError
+		if !errors.As(err, &running) {
+			return err
+		}
+		_, open, lastErr := r.cfg.Store.Last(ctx, running.Msg)
+		if lastErr != nil || open || !r.runs(running.Msg) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return store.ErrBusy
+}
+
+func (r *Runner) runs(msg string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.running[msg]
+	return ok
+}
+
+// plan resolves what a request means into the records of a new turn and the
+// messages before it.
+func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []store.Message, error) {
+	now := r.cfg.Now()
+	info := r.cfg.Model.Info()
+	b := store.BeginTurn{
+		Owner:          req.Owner,
+		IdempotencyKey: req.IdempotencyKey,
+		Fingerprint:    req.Fingerprint,
+		Conversation:   store.Conversation{ID: req.Conversation, Owner: req.Owner, CreatedAt: now, UpdatedAt: now, Hidden: req.History != nil},
+		Assistant: store.Message{
+			ID: id.New("m"), Owner: req.Owner, Role: store.RoleAssistant, CreatedAt: now, Status: event.StatusRunning,
+			Model: &event.Model{Kind: info.Kind, Name: info.Name},
+		},
+	}
+	text := req.Text
+	if req.History != nil {
+		text = lastUser(req.History)
+	}
+	var parent string
+	var path []store.Message
+	switch {
+	case req.RegenerateOf != "":
+		m, err := r.cfg.Store.Message(ctx, req.Owner, req.RegenerateOf)
+		if err != nil {
+			return b, nil, storeError("read the answer to be written anew", err)
+		}
+		if m.Role != store.RoleAssistant || m.Parent == "" {
+			return b, nil, &Error{Code: CodeInvalidRequest, Message: "regenerateOf must name an assistant message."}
+		}
+		b.Conversation.ID, b.Assistant.Parent = m.Conversation, m.Parent
+		if path, err = r.cfg.Store.Path(ctx, req.Owner, m.Conversation, m.Parent); err != nil {
+			return b, nil, storeError("read the conversation", err)
+		}
+	case req.EditOf != "":
+		m, err := r.cfg.Store.Message(ctx, req.Owner, req.EditOf)
+		if err != nil {
+			return b, nil, storeError("read the message to be edited", err)
+		}
+		if m.Role != store.RoleUser {
+			return b, nil, &Error{Code: CodeInvalidRequest, Message: "editOf must name a user message."}
+		}
+		b.Conversation.ID, parent = m.Conversation, m.Parent
+		if parent != "" {
+			if path, err = r.cfg.Store.Path(ctx, req.Owner, m.Conversation, parent); err != nil {
+				return b, nil, storeError("read the conversation", err)
+			}
+		}
+	case req.Conversation != "":
+		c, err := r.cfg.Store.Conversation(ctx, req.Owner, req.Conversation)
+		if err != nil {
+			return b, nil, storeError("read the conversation", err)
+		}
+		parent = c.Leaf
+		if parent != "" {
+			if path, err = r.cfg.Store.Path(ctx, req.Owner, c.ID, parent); err != nil {
+				return b, nil, storeError("read the conversation", err)
+			}
+		}
+	default:
+		b.Conversation.ID = id.New("c")
+	}
+	if req.RegenerateOf == "" {
+		if strings.TrimSpace(text) == "" {
+			return b, nil, &Error{Code: CodeInvalidRequest, Message: "The message is empty."}
+		}
+		b.User = &store.Message{
+			ID: id.New("m"), Conversation: b.Conversation.ID, Owner: req.Owner, Role: store.RoleUser, Parent: parent,
+			CreatedAt: now, Status: event.StatusDone, Blocks: []block.Block{textBlock(text)},
+		}
+		b.Assistant.Parent = b.User.ID
+	}
+	b.Conversation.Title = title(text)
+	b.Conversation.Leaf = b.Assistant.ID
+	b.Assistant.Conversation = b.Conversation.ID
+	return b, path, nil
+}
+
+func textBlock(text string) block.Block {
+	payload, err := json.Marshal(text)
+	if err != nil { // a string always encodes
+		payload = json.RawMessage(`""`)
+	}
+	return block.Block{ID: id.New("b"), Type: "text", Version: 1, Status: block.StatusDone, Rev: 1, Payload: payload}
+}
+
+// title makes a conversation's title of its first question: one line of at
+// most 60 characters, cut at a space where there is one.
+func title(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	const most = 60
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	cut := string(runes[:most])
+	if i := strings.LastIndexByte(cut, ' '); i > most/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}
+
+// storeError turns a store's error into one with a stable code.
+func storeError(doing string, err error) error {
+	var te *Error
+	switch {
+	case errors.As(err, &te):
+		return te
+	case errors.Is(err, store.ErrNotFound):
+		return &Error{Code: CodeNotFound, Message: "Not found.", Err: fmt.Errorf("%s: %w", doing, err)}
+	case errors.Is(err, store.ErrFull):
+		return &Error{Code: CodeStoreFull, Message: "The server has no room to store the answer.", Retryable: true, Err: fmt.Errorf("%s: %w", doing, err)}
+	case errors.Is(err, store.ErrBusy):
+		return &Error{Code: CodeStoreBusy, Message: "The server's store is busy.", Retryable: true, Err: fmt.Errorf("%s: %w", doing, err)}
+	case errors.Is(err, store.ErrConflict):
+		return &Error{Code: CodeTurnRunning, Message: "Something is still being written here.", Retryable: true, Err: fmt.Errorf("%s: %w", doing, err)}
+	}
+	return &Error{Code: CodeInternal, Message: "The server failed.", Retryable: true, Err: fmt.Errorf("%s: %w", doing, err)}
+}
+
+// Stop asks the turn or follow-up that writes a message to end, on whichever
+// instance runs it. It reports whether one was running.
+func (r *Runner) Stop(ctx context.Context, owner store.Owner, msg string) (bool, error) {
+	if _, err := r.cfg.Store.Message(ctx, owner, msg); err != nil {
+		return false, storeError("read message", err)
+	}
+	_, open, err := r.cfg.Store.Last(ctx, msg)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, storeError("read log", err)
+	}
+	if !open {
+		return false, nil
+	}
+	r.mu.Lock()
+	cancel, here := r.running[msg]
+	r.mu.Unlock()
+	if here {
+		cancel(errStopped)
+		return true, nil
+	}
+	if err := r.cfg.Store.Send(ctx, msg, store.Signal{Kind: "stop", By: owner.User}); err != nil {
+		return false, storeError("send stop", err)
+	}
+	return true, nil
+}
+
+// Shutdown refuses new turns and waits for the running ones. When ctx ends
+// they are ended as interrupted.
+func (r *Runner) Shutdown(ctx context.Context) error {
+	r.mu.Lock()
+	r.closing = true
+	r.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		r.wg.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	for _, cancel := range r.running {
+		cancel(errShutdown)
+	}
+	r.mu.Unlock()
+	<-idle
+	return nil
+}
+
+func (r *Runner) isClosing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closing
+}
+
+func (r *Runner) release(lease store.Lease) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := r.cfg.Store.Release(ctx, lease); err != nil {
+		r.cfg.Logger.Warn("release lease", "msg", lease.Msg, "err", err)
+	}
+}
+
+type noObserver struct{}
+
+func (noObserver) TurnStarted()                                                       {}
+func (noObserver) TurnEnded(string, time.Duration)                                    {}
+func (noObserver) ModelCall(string, time.Duration, time.Duration, model.Usage, error) {}
+func (noObserver) ToolCall(string, string, time.Duration)                             {}
+func (noObserver) Events(int)                                                         {}
