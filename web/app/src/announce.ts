@@ -1,6 +1,6 @@
 import type { Block, Message } from "@inlay-ui/client";
-import { toFailure, wordError } from "./errors";
-import { isTextKey, type Translate } from "./i18n";
+import { toFailure, wordError } from "./errors.ts";
+import { isTextKey, type Translate } from "./i18n/index.ts";
 
 /**
  * What a screen reader is told about the change from one state of the messages

@@ -1,4 +1,4 @@
-import type { TextKey } from "./i18n";
+import type { TextKey } from "./i18n/index.ts";
 
 /** A group of the conversation list: a named span of days, or a month. */
 export type DateGroup =

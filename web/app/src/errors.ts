@@ -1,4 +1,4 @@
-import { isTextKey, type TextKey } from "./i18n";
+import { isTextKey, type TextKey } from "./i18n/index.ts";
 
 /** An error as the page gets it: from a request, a stream, or a message record. */
 export interface Failure {

@@ -50,7 +50,7 @@ export class StickyScroll {
     const movedUp = view.scrollTop < this.#lastTop - 0.5;
     const movedDown = view.scrollTop > this.#lastTop + 0.5;
     // A clamp after content shrank moves up too, but ends at the end.
-    if (movedUp && distance > 1 && distance > this.#lastDistance) this.#stuck = false;
+    if (movedUp && distance >= 1 && distance > this.#lastDistance) this.#stuck = false;
     else if (movedDown && distance <= endSlack) this.#stuck = true;
     this.#remember(view);
   }

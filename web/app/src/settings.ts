@@ -1,4 +1,4 @@
-import { type Lang, languages, preferredLanguage } from "./i18n";
+import { type Lang, languages, preferredLanguage } from "./i18n/index.ts";
 
 /** The reader's choice of colours. */
 export type Theme = "light" | "dark" | "system";

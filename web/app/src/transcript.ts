@@ -35,7 +35,11 @@ export function userText(message: Message): string {
 
 /** The last message of the reader on the shown path, which arrow-up edits. */
 export function lastUserMessage(messages: readonly Message[]): Message | null {
-  return messages.findLast((message) => message.role === "user") ?? null;
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i];
+    if (message?.role === "user") return message;
+  }
+  return null;
 }
 
 /** The place of a message among its versions, or null while there is only one. */

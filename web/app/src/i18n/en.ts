@@ -81,7 +81,8 @@ export const en = {
   "tool.loadingDetails": "Loading details…",
 
   "status.reconnecting": "Reconnecting…",
-  "status.offline": "You are offline. The answer continues on the server and appears here once you are back.",
+  "status.offline":
+    "You are offline. The answer continues on the server and appears here once you are back.",
   "status.stopped": "Stopped",
   "status.stopping": "Stopping…",
 
@@ -100,7 +101,8 @@ export const en = {
 
   "demo.badge": "Demo model – scripted answers, no AI",
   "demo.title": "You are talking to the demo model",
-  "demo.body": "Its answers are written in advance and its data is made up. To connect a real model, start the server with these variables (any endpoint that speaks the OpenAI chat protocol will do):",
+  "demo.body":
+    "Its answers are written in advance and its data is made up. To connect a real model, start the server with these variables (any endpoint that speaks the OpenAI chat protocol will do):",
   "demo.yaml": "or put them in the configuration file:",
   "demo.restart": "Then restart the server and reload this page.",
 
@@ -132,10 +134,12 @@ export const en = {
   "help.help": "Show this list",
 
   "signin.title": "Sign in",
-  "signin.body": "This server asks for an access token. Paste the one you were given; it is kept in this browser only.",
+  "signin.body":
+    "This server asks for an access token. Paste the one you were given; it is kept in this browser only.",
   "signin.label": "Access token",
   "signin.submit": "Sign in",
-  "signin.rejected": "The server did not accept this token. Check that it is complete and has not expired.",
+  "signin.rejected":
+    "The server did not accept this token. Check that it is complete and has not expired.",
 
   "error.retry": "Try again",
   "error.dismiss": "Dismiss",
@@ -159,15 +163,18 @@ export const en = {
   "error.model_auth.what": "The model service refused the server’s credentials.",
   "error.model_auth.cure": "The administrator has to check INLAY_MODEL_API_KEY.",
   "error.model_not_found.what": "The model service does not know the configured model.",
-  "error.model_not_found.cure": "The administrator has to check INLAY_MODEL_NAME and INLAY_MODEL_BASE_URL.",
+  "error.model_not_found.cure":
+    "The administrator has to check INLAY_MODEL_NAME and INLAY_MODEL_BASE_URL.",
   "error.model_rate_limited.what": "The model service is busy or its quota is used up.",
   "error.model_rate_limited.cure": "Wait a moment, then have the question answered again.",
   "error.model_context.what": "The conversation has become too long for the model.",
-  "error.model_context.cure": "Start a new chat, or edit an earlier message to continue from there.",
+  "error.model_context.cure":
+    "Start a new chat, or edit an earlier message to continue from there.",
   "error.model_timeout.what": "The model service did not answer in time.",
   "error.model_timeout.cure": "Have the question answered again.",
   "error.model_unavailable.what": "The model service cannot be reached.",
-  "error.model_unavailable.cure": "Have the question answered again; if that does not help, the administrator has to check INLAY_MODEL_BASE_URL.",
+  "error.model_unavailable.cure":
+    "Have the question answered again; if that does not help, the administrator has to check INLAY_MODEL_BASE_URL.",
   "error.model_incomplete.what": "The model service ended the answer before it was complete.",
   "error.model_incomplete.cure": "Have the question answered again.",
   "error.model_content.what": "The model service declined to answer this.",

@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
-import { en, type TextKey } from "./en";
-import { zh } from "./zh";
+import { en, type TextKey } from "./en.ts";
+import { zh } from "./zh.ts";
 
 export type { TextKey };
 

@@ -1,4 +1,4 @@
-import type { TextKey } from "./en";
+import type { TextKey } from "./en.ts";
 
 /** Chinese strings of the chat page. */
 export const zh: Record<TextKey, string> = {
@@ -102,7 +102,8 @@ export const zh: Record<TextKey, string> = {
 
   "demo.badge": "演示模型 – 预设回答，非 AI",
   "demo.title": "你正在与演示模型对话",
-  "demo.body": "它的回答是预先写好的，数据也是虚构的。要连接真实模型，请用以下环境变量启动服务器（任何兼容 OpenAI 聊天协议的接口均可）：",
+  "demo.body":
+    "它的回答是预先写好的，数据也是虚构的。要连接真实模型，请用以下环境变量启动服务器（任何兼容 OpenAI 聊天协议的接口均可）：",
   "demo.yaml": "或写入配置文件：",
   "demo.restart": "然后重启服务器并刷新本页。",
 

@@ -1,0 +1,463 @@
+import type {
+  ClientConfig,
+  Conversation,
+  ExportFormat,
+  InlayClient,
+  Message,
+} from "@inlay-ui/client";
+import { useChat } from "@inlay-ui/react";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { Announcer, announcements } from "./announce.ts";
+import { Composer } from "./components/Composer.tsx";
+import { DemoBadge } from "./components/DemoBadge.tsx";
+import { EmptyState } from "./components/EmptyState.tsx";
+import { ErrorNote } from "./components/ErrorNote.tsx";
+import { Icon } from "./components/Icon.tsx";
+import { KeyboardHelp } from "./components/KeyboardHelp.tsx";
+import { Sidebar } from "./components/Sidebar.tsx";
+import { TopBar } from "./components/TopBar.tsx";
+import { Turn, type TurnActions } from "./components/Turn.tsx";
+import { useMedia } from "./components/useMedia.ts";
+import { useRoute } from "./components/useRoute.ts";
+import { useStickyScroll } from "./components/useStickyScroll.ts";
+import { ConversationList } from "./conversations.ts";
+import { downloadExport } from "./download.ts";
+import { type Failure, needsSignIn, toFailure } from "./errors.ts";
+import { languageTag, useLang, useText } from "./i18n/index.ts";
+import { type PageCommand, pageCommand, takesText } from "./keyboard.ts";
+import type { Settings } from "./settings.ts";
+import { lastUserMessage } from "./transcript.ts";
+
+const narrowQuery = "(max-width: 799px)";
+const newDraft = "";
+
+/** The conversations, the messages of one of them, and the field to write the next one. */
+export function Page({
+  client,
+  config,
+  token,
+  settings,
+  onSettings,
+  onSignInNeeded,
+  onSignOut,
+}: {
+  client: InlayClient;
+  config: ClientConfig;
+  token: string | null;
+  settings: Settings;
+  onSettings: (change: Partial<Settings>) => void;
+  onSignInNeeded: () => void;
+  onSignOut: () => void;
+}) {
+  const t = useText();
+  const tag = languageTag(useLang());
+  const route = useRoute();
+  const narrow = useMedia(narrowQuery);
+  const [drawer, setDrawer] = useState(false);
+  const sidebarOpen = narrow ? drawer : settings.sidebar;
+
+  const list = useMemo(() => new ConversationList(client), [client]);
+  const listState = useSyncExternalStore(list.subscribe, list.getState);
+  const chat = useChat(route.conversationId ? { conversationId: route.conversationId } : {});
+  const { messages, status, connection } = chat;
+  const busy = status === "sending" || status === "streaming";
+
+  const [drafts, setDrafts] = useState<Record<string, string>>({});
+  const [editing, setEditing] = useState<string | null>(null);
+  const [help, setHelp] = useState(false);
+  const [stopping, setStopping] = useState(false);
+  const [pageFailure, setPageFailure] = useState<Failure | null>(null);
+  const [dismissed, setDismissed] = useState<unknown>(null);
+
+  const composer = useRef<HTMLTextAreaElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const toggle = useRef<HTMLButtonElement>(null);
+  const feed = useStickyScroll(chat.conversationId ?? "");
+  const live = useRef<HTMLDivElement>(null);
+  const [announcer] = useState(
+    () =>
+      new Announcer((text) => {
+        if (live.current) live.current.textContent = text;
+      }),
+  );
+
+  const draftKey = route.conversationId ?? newDraft;
+  const draft = drafts[draftKey] ?? "";
+  const setDraft = (text: string) => setDrafts((old) => ({ ...old, [draftKey]: text }));
+
+  const focusComposer = useCallback(() => composer.current?.focus(), []);
+  const fail = useCallback((error: unknown) => setPageFailure(toFailure(error)), []);
+
+  // A conversation that began here gets its address.
+  const { go } = route;
+  const startedId = chat.conversationId ?? null;
+  useEffect(() => {
+    if (route.conversationId === null && startedId !== null) go(startedId, "replace");
+  }, [route.conversationId, startedId, go]);
+
+  useAnnouncements(messages, chat.conversationId ?? null, announcer);
+
+  // The list shows the new title, order and running mark when a turn begins and ends.
+  const known = useRef(status);
+  useEffect(() => {
+    if (known.current === status) return;
+    known.current = status;
+    if (status !== "sending") list.changed();
+    if (status !== "streaming") setStopping(false);
+  }, [status, list]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another conversation is another place
+  useEffect(() => {
+    setEditing(null);
+    setPageFailure(null);
+    setStopping(false);
+  }, [route.conversationId]);
+
+  const refused =
+    (listState.error !== null && needsSignIn(toFailure(listState.error))) ||
+    (chat.error != null && needsSignIn(toFailure(chat.error))) ||
+    (pageFailure !== null && needsSignIn(pageFailure));
+  useEffect(() => {
+    if (refused) onSignInNeeded();
+  }, [refused, onSignInNeeded]);
+
+  const openSidebar = useCallback(
+    (open: boolean) => {
+      if (narrow) setDrawer(open);
+      else onSettings({ sidebar: open });
+    },
+    [narrow, onSettings],
+  );
+  const hideSidebar = () => {
+    openSidebar(false);
+    requestAnimationFrame(() => toggle.current?.focus());
+  };
+  const newChat = () => {
+    go(null);
+    setDrawer(false);
+    requestAnimationFrame(focusComposer);
+  };
+  useEffect(() => {
+    if (narrow && drawer) search.current?.focus();
+  }, [narrow, drawer]);
+
+  const ask = async (text: string) => {
+    setPageFailure(null);
+    setDismissed(null);
+    if (busy) {
+      setPageFailure({ code: "turn_running", status: 409 });
+      return;
+    }
+    const key = draftKey;
+    setDrafts((old) => ({ ...old, [key]: "" }));
+    feed.jump();
+    try {
+      await chat.send(text);
+    } catch (error) {
+      // The text is given back unless the reader already wrote something else.
+      setDrafts((old) => ({ ...old, [key]: old[key] || text }));
+      fail(error);
+    }
+  };
+
+  const stop = useCallback(async () => {
+    setStopping(true);
+    try {
+      await chat.stop();
+    } catch (error) {
+      setStopping(false);
+      fail(error);
+    }
+  }, [chat.stop, fail]);
+
+  const actions: TurnActions = useMemo(
+    () => ({
+      regenerate: (id) => void chat.regenerate(id).catch(fail),
+      edit: (id, text) => void chat.edit(id, text).catch(fail),
+      selectBranch: (id) => void chat.selectBranch(id).catch(fail),
+      startEdit: setEditing,
+      loadTrajectory: (id) => client.trajectory(id),
+      announce: (text) => announcer.say(text),
+    }),
+    [chat.regenerate, chat.edit, chat.selectBranch, client, announcer, fail],
+  );
+
+  const editLast = () => {
+    const last = lastUserMessage(messages);
+    if (last && !busy) setEditing(last.id);
+  };
+
+  const walk = (step: 1 | -1) => {
+    const turns = Array.from(feed.content.current?.querySelectorAll("article") ?? []);
+    const at = turns.indexOf(document.activeElement?.closest("article") as HTMLElement);
+    const next = at < 0 ? turns.at(step < 0 ? -1 : 0) : turns[at + step];
+    next?.focus();
+  };
+
+  const run = (command: PageCommand): boolean => {
+    switch (command) {
+      case "search":
+        openSidebar(true);
+        requestAnimationFrame(() => {
+          search.current?.focus();
+          search.current?.select();
+        });
+        return true;
+      case "new":
+        newChat();
+        return true;
+      case "focus":
+        setDrawer(false);
+        requestAnimationFrame(focusComposer);
+        return true;
+      case "help":
+        setHelp(true);
+        return true;
+      case "previous":
+        walk(-1);
+        return true;
+      case "next":
+        walk(1);
+        return true;
+      case "stop":
+        if (narrow && drawer) hideSidebar();
+        else if (busy) void stop();
+        else return false;
+        return true;
+    }
+  };
+  const latestRun = useRef(run);
+  latestRun.current = run;
+  useEffect(() => {
+    const keyDown = (event: KeyboardEvent) => {
+      if (event.defaultPrevented) return;
+      const command = pageCommand(event, takesText(document.activeElement));
+      if (command === null || document.querySelector("dialog[open]")) return;
+      // Escape closes what is open before it stops anything.
+      if (command === "stop" && document.querySelector(":popover-open")) return;
+      if (latestRun.current(command)) event.preventDefault();
+    };
+    document.addEventListener("keydown", keyDown);
+    return () => document.removeEventListener("keydown", keyDown);
+  }, []);
+
+  const title = useTitle(client, listState.items, route.conversationId, t("nav.untitled"));
+  useEffect(() => {
+    document.title = route.conversationId === null ? config.title : `${title} – ${config.title}`;
+  }, [title, route.conversationId, config.title]);
+
+  const failure =
+    pageFailure ?? (chat.error != null && chat.error !== dismissed ? toFailure(chat.error) : null);
+  const dismiss = () => {
+    setPageFailure(null);
+    setDismissed(chat.error);
+    focusComposer();
+  };
+  const statusText =
+    connection === "offline"
+      ? t("status.offline")
+      : connection === "reconnecting"
+        ? t("status.reconnecting")
+        : stopping && busy
+          ? t("status.stopping")
+          : null;
+
+  const empty = route.conversationId === null && messages.length === 0;
+  const conversationId = route.conversationId;
+
+  return (
+    <div className="page" data-sidebar={sidebarOpen ? "open" : "closed"}>
+      <button
+        type="button"
+        className="page-skip"
+        onClick={() => {
+          setDrawer(false);
+          requestAnimationFrame(focusComposer);
+        }}
+      >
+        {t("app.skip")}
+      </button>
+      {sidebarOpen && (
+        <Sidebar
+          list={list}
+          current={route.conversationId}
+          searchField={search}
+          onNew={newChat}
+          onHide={hideSidebar}
+          onPicked={() => setDrawer(false)}
+          onDeleted={(id) => {
+            if (id === route.conversationId) go(null, "replace");
+          }}
+        />
+      )}
+      {narrow && drawer && (
+        <button
+          type="button"
+          className="page-scrim"
+          tabIndex={-1}
+          aria-hidden="true"
+          onClick={hideSidebar}
+        />
+      )}
+      <main className="page-main" inert={narrow && drawer}>
+        <TopBar
+          title={empty ? config.title : title}
+          sidebarOpen={sidebarOpen}
+          toggle={toggle}
+          settings={settings}
+          exportUrl={
+            conversationId === null || messages.length === 0
+              ? null
+              : (format: ExportFormat) => client.exportUrl(conversationId, format)
+          }
+          onExport={
+            token === null || conversationId === null
+              ? null
+              : (format) =>
+                  void downloadExport(client, conversationId, format, token, tag).catch(fail)
+          }
+          canSignOut={token !== null}
+          onShowSidebar={() => openSidebar(true)}
+          onNew={newChat}
+          onSettings={onSettings}
+          onHelp={() => setHelp(true)}
+          onSignOut={onSignOut}
+        />
+        <section
+          className="page-scroller"
+          ref={feed.scroller}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          tabIndex={0}
+          aria-label={empty ? config.title : title}
+        >
+          <div
+            className="page-feed"
+            ref={feed.content}
+            {...(empty ? {} : { role: "feed", "aria-label": t("feed.label"), "aria-busy": busy })}
+          >
+            {empty && (
+              <EmptyState suggestions={config.suggestions} onAsk={(text) => void ask(text)} />
+            )}
+            {!empty && messages.length === 0 && !chat.error && (
+              <p className="page-loading">{t("feed.loading")}</p>
+            )}
+            {messages.map((message, index) => (
+              <Turn
+                // Versions of a message share their place, so the focus survives a change of version.
+                key={`${message.role}:${message.parentId ?? index}`}
+                message={message}
+                position={index + 1}
+                count={messages.length}
+                busy={busy}
+                editing={editing === message.id}
+                toolDetails={config.showToolDetails}
+                actions={actions}
+              />
+            ))}
+          </div>
+        </section>
+        <div className="page-dock">
+          {feed.offersJump && (
+            <button
+              type="button"
+              className="page-jump"
+              onClick={() => {
+                feed.jump();
+                feed.scroller.current?.focus({ preventScroll: true });
+              }}
+            >
+              <Icon name="down" />
+              {t("feed.jump")}
+            </button>
+          )}
+          {failure && (
+            <ErrorNote failure={failure}>
+              {chat.error != null && (
+                <button
+                  type="button"
+                  className="page-button"
+                  onClick={() => {
+                    dismiss();
+                    void chat.reload();
+                  }}
+                >
+                  {t("error.retry")}
+                </button>
+              )}
+              <button type="button" className="page-button" onClick={dismiss}>
+                {t("error.dismiss")}
+              </button>
+            </ErrorNote>
+          )}
+          {statusText && (
+            <p className="page-status" role="status">
+              {statusText}
+            </p>
+          )}
+          <Composer
+            field={composer}
+            text={draft}
+            onText={setDraft}
+            running={busy}
+            limit={config.limits.inputBytes}
+            onSend={() => void ask(draft.trim())}
+            onStop={() => void stop()}
+            onEditLast={editLast}
+          />
+          {(config.demo || config.model.kind === "scripted") && <DemoBadge />}
+        </div>
+      </main>
+      {help && <KeyboardHelp onClose={() => setHelp(false)} />}
+      <div ref={live} className="page-hidden" aria-live="polite" data-live="true" />
+    </div>
+  );
+}
+
+/** Tells screen readers what happens in the shown conversation. */
+function useAnnouncements(
+  messages: readonly Message[],
+  conversationId: string | null,
+  announcer: Announcer,
+): void {
+  const t = useText();
+  const before = useRef<{ conversationId: string | null; messages: readonly Message[] }>({
+    conversationId,
+    messages: [],
+  });
+  useEffect(() => {
+    const last = before.current;
+    before.current = { conversationId, messages };
+    // A conversation that just got its id is still the same one.
+    const moved = last.conversationId !== null && last.conversationId !== conversationId;
+    if (moved) announcer.clear();
+    for (const text of announcements(moved ? [] : last.messages, messages, t)) announcer.say(text);
+  }, [messages, conversationId, announcer, t]);
+}
+
+/** The title of the shown conversation: from the list, or asked for when the list does not have it. */
+function useTitle(
+  client: InlayClient,
+  items: readonly Conversation[],
+  conversationId: string | null,
+  untitled: string,
+): string {
+  const [fetched, setFetched] = useState<{ id: string; title: string } | null>(null);
+  const item = items.find((candidate) => candidate.id === conversationId);
+  const missing = conversationId !== null && item === undefined;
+  useEffect(() => {
+    if (!missing || conversationId === null) return;
+    let current = true;
+    client.getConversation(conversationId).then(
+      (conversation) => {
+        if (current) setFetched({ id: conversation.id, title: conversation.title });
+      },
+      // The messages of the conversation report the same error.
+      () => undefined,
+    );
+    return () => {
+      current = false;
+    };
+  }, [client, missing, conversationId]);
+  if (item) return item.title || untitled;
+  return (fetched?.id === conversationId && fetched?.title) || untitled;
+}
