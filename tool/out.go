@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,6 +24,7 @@ type Out struct {
 	spec     Opening  // what prepared was opened as
 	made     []Made   // blocks finished so far, in order
 	notes    []string // what the tool tells the model itself
+	remarks  []string // told besides notes or what code computed
 	fallback string   // for the next block
 	actions  []block.Action
 	refused  []string // why blocks were not shown, for the model
@@ -46,6 +48,17 @@ func NewOut(ctx context.Context, reg *block.Registry, sink Sink, prepared Handle
 // Context returns the context of the run.
 func (o *Out) Context() context.Context { return o.ctx }
 
+// BlockID returns the id of the block announced before the run; "" when none
+// was, or when it has been filled already.
+func (o *Out) BlockID() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.prepared == nil {
+		return ""
+	}
+	return o.prepared.ID()
+}
+
 // Summary tells the model something in the tool's own words. Without it the
 // model is told what code computes from the payloads.
 func (o *Out) Summary(format string, args ...any) {
@@ -56,6 +69,14 @@ func (o *Out) Summary(format string, args ...any) {
 		return
 	}
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
+}
+
+// Remark tells the model something besides the summary, also when that is
+// computed: that rows were left out, say.
+func (o *Out) Remark(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.remarks = append(o.remarks, fmt.Sprintf(format, args...))
 }
 
 // Fallback sets the plain text of the next block.
@@ -244,9 +265,19 @@ type Result struct {
 	Unused Handle
 }
 
-// Result returns what was written so far.
+// Result returns what was written so far. Remarks stand in the notes or, when
+// the summary is left to code, in that of the last block.
 func (o *Out) Result() Result {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return Result{Made: o.made, Notes: o.notes, Refused: o.refused, Unused: o.prepared}
+	r := Result{Made: slices.Clone(o.made), Notes: slices.Clone(o.notes), Refused: o.refused, Unused: o.prepared}
+	if len(o.remarks) == 0 {
+		return r
+	}
+	if last := len(r.Made) - 1; last >= 0 && len(r.Notes) == 0 {
+		r.Made[last].Summary = strings.TrimSpace(r.Made[last].Summary + "\n" + strings.Join(o.remarks, "\n"))
+		return r
+	}
+	r.Notes = append(r.Notes, o.remarks...)
+	return r
 }
