@@ -52,16 +52,17 @@ type Lease struct {
 type Log interface {
 	// Acquire takes the lease for the next group of a message and returns it
 	// with the message's last stored seq (0 for a new message). A message's
-	// first lease creates its log, unless Begin did. A group that was left
-	// without a terminal event is not skipped: the lease is for that group,
-	// and its holder ends it. ErrConflict when somebody holds the lease; a
+	// first lease creates its log. A group that was left without a terminal
+	// event is not skipped: the lease is for that group, and its holder ends
+	// it. ErrConflict when somebody holds the lease; a
 	// holder whose group has its terminal event is given a second to release.
 	// The lease runs out after ttl unless renewed.
 	Acquire(ctx context.Context, msg, owner string, ttl time.Duration) (Lease, uint64, error)
 	// Renew prolongs a lease. ErrStaleLease when it was lost.
 	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
 	// Release gives a lease back. The group must have its terminal event or be
-	// empty. Releasing a stale lease is no error.
+	// empty, else ErrConflict. A log that never had an event is forgotten.
+	// Releasing a stale lease is no error.
 	Release(ctx context.Context, lease Lease) error
 
 	// Append stores events and returns once they are durable: after a kill -9
@@ -84,8 +85,7 @@ type Log interface {
 	// open. ErrNotFound when there is no such message.
 	Last(ctx context.Context, msg string) (seq uint64, open bool, err error)
 	// Unfinished lists messages with an open group whose lease has run out and
-	// which are not paused, also those that were begun and whose lease nobody
-	// took within half a minute.
+	// which are not paused.
 	Unfinished(ctx context.Context) ([]string, error)
 	// Trim forgets the events of messages that ended before a time; their
 	// records remain, except hidden conversations, which go with their events.
@@ -205,11 +205,10 @@ type BeginTurn struct {
 // Records are conversations and messages, and what belongs to them.
 // Every method with an Owner answers ErrNotFound for another owner's id.
 type Records interface {
-	// Begin stores the start of a turn and opens the assistant message's log,
-	// so that readers may follow it at once. ErrConflict with the running
-	// message's id when the conversation has a turn already (errors.As
-	// *RunningError); with *ReplayError when the idempotency key is known,
-	// which is looked at first.
+	// Begin stores the start of a turn. ErrConflict with the running message's
+	// id when the conversation has a turn already (errors.As *RunningError);
+	// with *ReplayError when the idempotency key is known, which is looked at
+	// first.
 	Begin(ctx context.Context, b BeginTurn) error
 	// PutMessage replaces what a turn or a follow-up changed of a message. When
 	// the message is the conversation's running turn and its status is not

@@ -23,7 +23,7 @@ type messageLog struct {
 	// group, epoch, owner, expires, tail and released are read under Store.mu.
 	group   int
 	epoch   uint64
-	owner   string // empty until the first Acquire after Begin
+	owner   string // empty while nobody has the lease
 	expires time.Time
 	// tail is nil once the group has ended and readers find all of it stored.
 	tail *tail
@@ -44,9 +44,6 @@ type messageLog struct {
 	chunked bool
 	pin     *list.Element
 }
-
-// openGrace is how long after Begin the first Acquire may take.
-const openGrace = 30 * time.Second
 
 // releaseGrace is how long Acquire waits for the holder of an ended group.
 const releaseGrace = time.Second
@@ -101,7 +98,8 @@ func (s *Store) acquire(t *tx, msg, owner string, ttl time.Duration) (store.Leas
 			return store.Lease{}, 0, nil, err
 		}
 	}
-	epoch := l.epoch + 1
+	s.w.epoch++
+	epoch := s.w.epoch
 	if _, err := t.exec("UPDATE logs SET epoch = ?, owner = ? WHERE id = ?", epoch, owner, l.id); err != nil {
 		return store.Lease{}, 0, nil, wrap("acquire "+msg, err)
 	}
@@ -121,22 +119,21 @@ func (s *Store) acquire(t *tx, msg, owner string, ttl time.Duration) (store.Leas
 // be. Nobody holds its lease yet.
 func (s *Store) openGroup(t *tx, msg string) (*messageLog, error) {
 	l := &messageLog{msg: msg, released: make(chan struct{})}
-	err := t.scan("SELECT id, grp, epoch, last_seq, last_at FROM logs WHERE msg = ?", []any{msg},
-		&l.id, &l.group, &l.epoch, &l.seq, &l.at)
+	err := t.scan("SELECT id, grp, last_seq, last_at FROM logs WHERE msg = ?", []any{msg},
+		&l.id, &l.group, &l.seq, &l.at)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		err = t.scan(`INSERT INTO logs (msg, grp, epoch, owner, open, last_seq, last_at)
-			VALUES (?, 1, 0, '', 1, 0, 0) RETURNING id`, []any{msg}, &l.id)
+		err = t.scan(`INSERT INTO logs (msg, grp, base, epoch, owner, open, last_seq, last_at)
+			VALUES (?, 1, 0, 0, '', 1, 0, 0) RETURNING id`, []any{msg}, &l.id)
 		l.group = 1
 	case err == nil:
 		l.group++
-		_, err = t.exec("UPDATE logs SET open = 1, grp = ?, owner = '' WHERE id = ?", l.group, l.id)
+		_, err = t.exec("UPDATE logs SET open = 1, grp = ?, base = last_seq, owner = '' WHERE id = ?", l.group, l.id)
 	}
 	if err != nil {
 		return nil, wrap("open the log of "+msg, err)
 	}
 	l.base = l.seq
-	l.expires = s.opt.now().Add(openGrace)
 	l.tail = &tail{first: l.seq + 1}
 	s.mu.Lock()
 	previous := s.logs[msg]
@@ -184,7 +181,11 @@ func (s *Store) Release(ctx context.Context, lease store.Lease) error {
 			if l.seq > l.base {
 				return fmt.Errorf("sqlite: release %s: group %d is open: %w", l.msg, l.group, store.ErrConflict)
 			}
-			if _, err := t.exec("UPDATE logs SET open = 0, grp = grp - 1 WHERE id = ?", l.id); err != nil {
+			query := "UPDATE logs SET open = 0, grp = grp - 1 WHERE id = ?"
+			if l.seq == 0 {
+				query = "DELETE FROM logs WHERE id = ?"
+			}
+			if _, err := t.exec(query, l.id); err != nil {
 				return wrap("release "+l.msg, err)
 			}
 			l.ended = true
@@ -258,17 +259,20 @@ func (s *Store) sweepLeases(ctx context.Context) error {
 // loadOpen brings the logs into memory that were open when the database was
 // last used. Nobody can hold a lease on them.
 func (s *Store) loadOpen(ctx context.Context) error {
+	err := s.w.conn.QueryRowContext(ctx, "SELECT coalesce(max(epoch), 0) FROM logs").Scan(&s.w.epoch)
+	if err != nil {
+		return err
+	}
 	rows, err := s.w.conn.QueryContext(ctx,
-		"SELECT id, msg, grp, epoch, last_seq, last_at, owner FROM logs WHERE open = 1")
+		"SELECT id, msg, grp, base, epoch, last_seq, last_at FROM logs WHERE open = 1")
 	if err != nil {
 		return err
 	}
 	return eachRow(rows, func(row scanner) error {
 		l := &messageLog{released: make(chan struct{})}
-		if err := row.Scan(&l.id, &l.msg, &l.group, &l.epoch, &l.seq, &l.at, &l.owner); err != nil {
+		if err := row.Scan(&l.id, &l.msg, &l.group, &l.base, &l.epoch, &l.seq, &l.at); err != nil {
 			return err
 		}
-		l.owner = ""
 		l.tail = &tail{first: l.seq + 1}
 		s.logs[l.msg] = l
 		return nil

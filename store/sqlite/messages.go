@@ -170,9 +170,6 @@ func (s *Store) begin(t *tx, b store.BeginTurn) error {
 	if err := s.insertMessage(t, m); err != nil {
 		return err
 	}
-	if _, err := s.openGroup(t, m.ID); err != nil {
-		return err
-	}
 	if _, err := t.exec("UPDATE conversations SET running = ?, leaf = ? WHERE id = ?", m.ID, m.ID, conv); err != nil {
 		return wrap("begin", err)
 	}
@@ -253,6 +250,28 @@ func (s *Store) Message(ctx context.Context, o store.Owner, id string) (store.Me
 			return err
 		})
 	return m, wrap("message "+id, err)
+}
+
+// MessageOf implements store.Records.
+func (s *Store) MessageOf(ctx context.Context, id string) (store.Message, error) {
+	var m store.Message
+	stmt, err := s.stmt(ctx, "SELECT "+messageColumns+" FROM messages WHERE id = ?")
+	if err == nil {
+		m, err = scanMessage(stmt.QueryRowContext(ctx, id))
+	}
+	return m, wrap("message "+id, s.rowErr(err))
+}
+
+// RunningMessages implements store.Records.
+func (s *Store) RunningMessages(ctx context.Context) ([]store.Message, error) {
+	var list []store.Message
+	err := s.each(ctx, "SELECT "+messageColumns+" FROM messages WHERE status = 'running' ORDER BY n", nil,
+		func(row scanner) error {
+			m, err := scanMessage(row)
+			list = append(list, m)
+			return err
+		})
+	return list, wrap("running messages", err)
 }
 
 // Path implements store.Records.

@@ -66,10 +66,6 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", opt.Path, err)
 	}
 	go s.w.run()
-	if err := s.mend(ctx); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("sqlite: open %s: %w", opt.Path, err)
-	}
 	s.upkeep.Add(1)
 	go s.keepUp()
 	return s, nil

@@ -61,6 +61,7 @@ type writer struct {
 	// What follows belongs to the goroutine.
 	tx      tx
 	journal journal
+	epoch   uint64        // the last one given to a lease
 	touched []*messageLog // logs with appends in this batch
 	buf     []byte        // the journal row
 	chunk   []byte        // frames of a chunk

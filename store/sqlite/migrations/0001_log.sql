@@ -3,6 +3,7 @@ CREATE TABLE logs (
 	id       INTEGER PRIMARY KEY AUTOINCREMENT,
 	msg      TEXT    NOT NULL UNIQUE,
 	grp      INTEGER NOT NULL, -- the last group, open or ended
+	base     INTEGER NOT NULL, -- the last seq before that group
 	epoch    INTEGER NOT NULL, -- of the last lease
 	owner    TEXT    NOT NULL, -- of the last lease
 	open     INTEGER NOT NULL, -- 1 while the group has no terminal event
