@@ -63,6 +63,11 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 			return ending{reason: reason(resp.Finish, final && calls > 0)}
 		}
 		t.exchange = append(t.exchange, resp.Assistant())
+		// What the model says after its calls is another paragraph, also where
+		// the calls show no block.
+		if err := t.out.EndText(); err != nil {
+			return ending{lost: true}
+		}
 		outcomes := t.runCalls(ctx, resp.Calls)
 		for i, o := range outcomes {
 			t.exchange = append(t.exchange, model.Message{Role: model.RoleTool, CallID: resp.Calls[i].ID, Content: o.told})

@@ -1,0 +1,42 @@
+// Command inlay serves assistants whose answers are made of blocks.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/inlay-ui/inlay"
+)
+
+type cli struct {
+	Serve     serveCmd     `cmd:"" default:"withargs" help:"Serve the API and the chat page (the default)."`
+	DemoModel demoModelCmd `cmd:"" name:"demo-model" help:"Serve the scripted demo model as an OpenAI-compatible endpoint."`
+	Validate  validateCmd  `cmd:"" help:"Check a configuration file and say what is wrong with it."`
+	Doctor    doctorCmd    `cmd:"" help:"Check configuration, store, sources and model, and say how to mend what fails."`
+
+	LogFormat string           `name:"log-format" help:"Format of the log on stderr: text or json." enum:",text,json" default:""`
+	LogLevel  string           `name:"log-level" help:"Least level that is logged: debug, info, warn or error." enum:",debug,info,warn,error" default:""`
+	Version   kong.VersionFlag `help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c cli
+	k := kong.Parse(&c,
+		kong.Name("inlay"),
+		kong.Description("A generative-UI server for AI assistants."),
+		kong.UsageOnError(),
+		kong.Vars{"version": inlay.Version(), "defaultAddr": defaultAddr},
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err := k.Run(&c); err != nil {
+		fmt.Fprintln(os.Stderr, "inlay:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,218 @@
+package inlay
+
+import (
+	"time"
+
+	"github.com/inlay-ui/inlay/model/openai"
+	"github.com/inlay-ui/inlay/tool/httptool"
+	"github.com/inlay-ui/inlay/tool/mapping"
+)
+
+// Config is everything an installation can be told. The zero value runs: all
+// embedded, the demo model, one anonymous user on loopback. The same names, in
+// lower case with underscores, are the keys of the YAML file.
+type Config struct {
+	// Addr is where ListenAndServe listens. Default 127.0.0.1:8080.
+	Addr string `json:"addr"`
+	// Data is the directory of the database and the files. Default
+	// ./inlay-data.
+	Data string `json:"data"`
+	// Dev lets everybody in as one anonymous user, on loopback only. It is the
+	// default while Auth names no mode.
+	Dev bool `json:"dev"`
+	// Title heads the page, by language; "" is the default language.
+	Title map[string]string `json:"title"`
+	// Suggestions are the questions of an empty page, by language.
+	Suggestions map[string][]string `json:"suggestions"`
+	// Demo adds the sample data, its tools and its questions. Default: on while
+	// no model is configured and no tool was added.
+	Demo *bool `json:"demo"`
+
+	Model        ModelConfig             `json:"model"`
+	Agent        AgentConfig             `json:"agent"`
+	Sources      map[string]SourceConfig `json:"sources"`
+	Tools        []ToolConfig            `json:"tools"`
+	Capabilities CapabilitiesConfig      `json:"capabilities"`
+	Allow        AllowConfig             `json:"allow"`
+	Auth         AuthConfig              `json:"auth"`
+	Limits       LimitsConfig            `json:"limits"`
+	Store        StoreConfig             `json:"store"`
+	Log          LogConfig               `json:"log"`
+}
+
+// ModelConfig names the model. Without a BaseURL the demo model answers.
+type ModelConfig struct {
+	BaseURL string `json:"base_url"`
+	// APIKey is the secret itself. It is never read from a file; use
+	// APIKeyEnv or APIKeyFile there.
+	APIKey string `json:"api_key"`
+	// APIKeyEnv names an environment variable that holds the secret.
+	APIKeyEnv string `json:"api_key_env"`
+	// APIKeyFile names a file that holds the secret.
+	APIKeyFile string `json:"api_key_file"`
+	Name       string `json:"name"`
+	// Profile is the vendor's dialect; default openai.
+	Profile string `json:"profile"`
+	// IdleTimeout is how long the endpoint may be silent. Default 60 s.
+	IdleTimeout time.Duration     `json:"idle_timeout"`
+	Headers     map[string]string `json:"headers"`
+}
+
+// AgentConfig bounds and instructs the agent.
+type AgentConfig struct {
+	// System is the product's own part of the system prompt.
+	System string `json:"system"`
+	// MaxSteps is the number of model calls of a turn. Default 8.
+	MaxSteps int `json:"max_steps"`
+	// MaxCalls is the number of tool calls of a turn. Default 16.
+	MaxCalls int `json:"max_calls"`
+	// Parallel is how many tools run at once. Default 4.
+	Parallel int `json:"parallel"`
+	// Timeout bounds a turn. Default 5 min.
+	Timeout time.Duration `json:"timeout"`
+	// ToolTimeout bounds a tool that names no time of its own. Default 30 s.
+	ToolTimeout time.Duration `json:"tool_timeout"`
+}
+
+// SourceConfig is where tools get data: exactly one member is set.
+type SourceConfig struct {
+	SQL  *SQLSource  `json:"sql"`
+	HTTP *HTTPSource `json:"http"`
+}
+
+// SQLSource is a database.
+type SQLSource struct {
+	// DSN is sqlite:PATH, postgres://… or mysql://…. DSNEnv names an
+	// environment variable that holds it, for one with a password.
+	DSN    string `json:"dsn"`
+	DSNEnv string `json:"dsn_env"`
+	// ReadOnly makes the database refuse writes. Default true.
+	ReadOnly *bool         `json:"read_only"`
+	MaxRows  int           `json:"max_rows"`
+	MaxBytes int           `json:"max_bytes"`
+	Timeout  time.Duration `json:"timeout"`
+	MaxConns int           `json:"max_conns"`
+}
+
+// HTTPSource is an HTTP origin.
+type HTTPSource struct {
+	BaseURL string `json:"base_url"`
+	// Auth is none, forward (the caller's bearer token) or bearer.
+	Auth httptool.Auth `json:"auth"`
+	// TokenEnv and TokenFile hold the secret of bearer.
+	TokenEnv  string            `json:"token_env"`
+	TokenFile string            `json:"token_file"`
+	Headers   map[string]string `json:"headers"`
+	Timeout   time.Duration     `json:"timeout"`
+	MaxBytes  int64             `json:"max_bytes"`
+}
+
+// ToolConfig declares a tool without Go: a Query on an SQL source or a Request
+// on an HTTP source.
+type ToolConfig struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Parameters is the JSON Schema of the arguments.
+	Parameters map[string]any    `json:"parameters"`
+	Title      map[string]string `json:"title"`
+	Source     string            `json:"source"`
+	Query      string            `json:"query"`
+	Request    *httptool.Request `json:"request"`
+	Block      *mapping.Block    `json:"block"`
+	// Summary is auto (default) or a jq program.
+	Summary     string        `json:"summary"`
+	Timeout     time.Duration `json:"timeout"`
+	Exclusive   bool          `json:"exclusive"`
+	Refreshable bool          `json:"refreshable"`
+}
+
+// CapabilitiesConfig says how declarations of clients are judged.
+type CapabilitiesConfig struct {
+	// Strict refuses a request with a malformed token instead of dropping it.
+	Strict bool `json:"strict"`
+}
+
+// AllowConfig lists what answers may point to.
+type AllowConfig struct {
+	Routes     []string `json:"routes"`
+	Slash      []string `json:"slash"`
+	Modals     []string `json:"modals"`
+	LinkHosts  []string `json:"link_hosts"`
+	ImageHosts []string `json:"image_hosts"`
+}
+
+// AuthConfig says who may come in.
+type AuthConfig struct {
+	// Mode is dev, jwt or proxy.
+	Mode string `json:"mode"`
+	// Secret is the shared secret of HS256; never read from a file.
+	Secret     string `json:"secret"`
+	SecretEnv  string `json:"secret_env"`
+	SecretFile string `json:"secret_file"`
+	// JWKSURL and JWKSFile hold the public keys of RS256, ES256 and EdDSA.
+	JWKSURL  string `json:"jwks_url"`
+	JWKSFile string `json:"jwks_file"`
+	Audience string `json:"audience"`
+	Issuer   string `json:"issuer"`
+	// UserClaim is sub and TenantClaim tenant unless named.
+	UserClaim   string `json:"user_claim"`
+	TenantClaim string `json:"tenant_claim"`
+	// UserHeader, TenantHeader and TrustedProxies belong to proxy.
+	UserHeader     string   `json:"user_header"`
+	TenantHeader   string   `json:"tenant_header"`
+	TrustedProxies []string `json:"trusted_proxies"`
+	// Origins may call the server from other pages, or embed it.
+	Origins []string `json:"origins"`
+}
+
+// LimitsConfig bounds requests, streams and stores.
+type LimitsConfig struct {
+	// BodyBytes bounds a request's body. Default 1 MiB.
+	BodyBytes int64 `json:"body_bytes"`
+	// InputBytes bounds a user message. Default 64 KiB.
+	InputBytes int `json:"input_bytes"`
+	// OutputBytes bounds the text of one turn. Default 1 MiB.
+	OutputBytes int `json:"output_bytes"`
+	// SummaryBytes bounds what the model is told of one tool. Default 4 KiB.
+	SummaryBytes int `json:"summary_bytes"`
+	// ContextBytes bounds the conversation given to the model. Default 256 KiB.
+	ContextBytes int `json:"context_bytes"`
+	// Blocks is how many blocks tools may show in a turn. Default 16.
+	Blocks int `json:"blocks"`
+	// StreamsPerUser bounds the open streams of one user. Default 64.
+	StreamsPerUser int `json:"streams_per_user"`
+	// TurnsPerMinute bounds the turns one user starts. Default 60.
+	TurnsPerMinute int `json:"turns_per_minute"`
+	// Coalesce is the time text is gathered before it is sent. Default 30 ms;
+	// negative switches it off.
+	Coalesce time.Duration `json:"coalesce"`
+	// Heartbeat is the silence after which a comment is sent. Default 15 s.
+	Heartbeat time.Duration `json:"heartbeat"`
+	// WriteTimeout is how long a reader may stall one write. Default 30 s.
+	WriteTimeout time.Duration `json:"write_timeout"`
+	// ModelAttempts is how often a model call is tried. Default 3.
+	ModelAttempts int `json:"model_attempts"`
+	// RetainLog is how long the events of finished messages are kept. Default
+	// 7 days; the messages themselves stay.
+	RetainLog time.Duration `json:"retain_log"`
+}
+
+// StoreConfig says where conversations are kept.
+type StoreConfig struct {
+	// URL is sqlite:PATH. Default sqlite:DATA/inlay.db.
+	URL string `json:"url"`
+	// Synchronous is normal (default: survives a crash of the process) or full
+	// (survives a loss of power too).
+	Synchronous string `json:"synchronous"`
+}
+
+// LogConfig shapes the server's own log.
+type LogConfig struct {
+	// Format is text (default) or json.
+	Format string `json:"format"`
+	// Level is debug, info (default), warn or error.
+	Level string `json:"level"`
+}
+
+// Profiles are the vendor dialects that ModelConfig.Profile may name.
+func Profiles() []string { return openai.ProfileNames() }
