@@ -1,0 +1,304 @@
+import type { Action, Block } from "@inlay-ui/client";
+import { createElement, memo, type ReactNode, Suspense, useId, useMemo, useState } from "react";
+import { useInlay } from "./context.ts";
+import { ErrorBoundary } from "./ErrorBoundary.tsx";
+import { standsAlone } from "./host.ts";
+import { errorText } from "./i18n/index.ts";
+import { Menu, MenuContext } from "./menu.tsx";
+import type { BlockProps, Found, MenuItem } from "./registry.ts";
+import { Skeleton } from "./Skeleton.tsx";
+
+/**
+ * One block in its frame: skeleton, content, error, or its fallback text where
+ * this client cannot draw it. It is drawn again only when the block itself
+ * is another one.
+ */
+export const BlockView = memo(function BlockView({
+  block,
+  messageId,
+}: {
+  block: Block;
+  messageId: string;
+}) {
+  const { registry } = useInlay();
+  const found = useMemo(
+    () => registry.find(block.type, block.version),
+    [registry, block.type, block.version],
+  );
+  const problem = useMemo(
+    () => (found && block.payload !== undefined ? check(found, block.payload) : null),
+    [found, block.payload],
+  );
+  if (found?.entry.bare && problem === null && block.payload !== undefined) {
+    return (
+      <div className="inlay-bare" {...data(block)}>
+        <Body found={found} block={block} messageId={messageId} />
+      </div>
+    );
+  }
+  return <Frame block={block} messageId={messageId} found={found} problem={problem} />;
+});
+
+function data(block: Block) {
+  return {
+    "data-block-id": block.id,
+    "data-block-type": block.type,
+    "data-block-status": block.status,
+  };
+}
+
+/** What a renderer says against a payload; a check that fails itself counts too. */
+function check(found: Found, payload: unknown): string | null {
+  try {
+    return found.entry.check?.(payload) ?? null;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function Frame({
+  block,
+  messageId,
+  found,
+  problem,
+}: {
+  block: Block;
+  messageId: string;
+  found: Found | null;
+  problem: string | null;
+}) {
+  const { t, lang, host } = useInlay();
+  const id = useId();
+  const [own, setOwn] = useState<MenuItem[]>([]);
+  const [busy, setBusy] = useState(false);
+  const { meta, status, error } = block;
+  const title = meta?.title ?? titleOf(block.payload);
+  const bare = found?.entry.bare;
+  const drawn = found && problem === null && block.payload !== undefined && status !== "error";
+
+  const again = async (what: "retry" | "refresh") => {
+    if (busy) return;
+    setBusy(true);
+    try {
+      await host[what](messageId, block.id);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const retry = error?.retryable ? (
+    <button
+      type="button"
+      className="inlay-button"
+      aria-disabled={busy}
+      onClick={() => void again(status === "done" ? "refresh" : "retry")}
+    >
+      {busy ? t("chat.block.busy") : t("chat.block.tryAgain")}
+    </button>
+  ) : null;
+
+  let body: ReactNode;
+  if (status === "error") {
+    body = (
+      <>
+        <div
+          className="inlay-block-note"
+          data-tone="error"
+          style={
+            error?.code === "HYDRATE_TIMEOUT" ? { minHeight: meta?.estimatedHeight } : undefined
+          }
+        >
+          <span>{errorText(t, error?.code ?? "unknown")}</span>
+          {retry}
+        </div>
+        <Fallback block={block} />
+      </>
+    );
+  } else if (drawn) {
+    body = (
+      <>
+        {error && (
+          <div className="inlay-block-note" data-tone="error">
+            <span>{t("chat.block.refreshFailed", { reason: errorText(t, error.code) })}</span>
+            {retry}
+          </div>
+        )}
+        {found.older && <p className="inlay-block-note">{t("chat.block.inPart")}</p>}
+        <Body found={found} block={block} messageId={messageId} />
+        {meta?.truncated && <p className="inlay-block-note">{t("chat.block.truncated")}</p>}
+      </>
+    );
+  } else if (status === "loading") {
+    body = <Skeleton height={meta?.estimatedHeight} title={title} />;
+  } else {
+    body = (
+      <>
+        <p className="inlay-block-note">{t(found ? "chat.block.invalid" : "chat.block.unknown")}</p>
+        <Fallback block={block} />
+      </>
+    );
+  }
+
+  const items: MenuItem[] = [];
+  if (drawn) {
+    const props: BlockProps = { block, payload: block.payload, messageId, loading: false };
+    items.push(...(found.entry.menu?.(props, t) ?? []), ...own);
+  }
+  if (meta?.canRefresh && status === "done") {
+    items.push({
+      id: "refresh",
+      label: t("chat.menu.refresh"),
+      run: () => again("refresh"),
+      disabled: busy,
+    });
+  }
+  const asOf = meta?.refreshedAt ?? meta?.fetchedAt;
+  const head = !bare && (title || asOf || meta?.source || items.length > 0);
+  return (
+    <section
+      className="inlay-block"
+      {...data(block)}
+      aria-labelledby={title ? id : undefined}
+      aria-busy={status === "loading"}
+    >
+      {head && (
+        <header className="inlay-block-head">
+          {title && (
+            <h3 className="inlay-block-title" id={id}>
+              {title}
+            </h3>
+          )}
+          <span className="inlay-block-origin">
+            {meta?.source && (
+              <span className="inlay-block-source">
+                {t("chat.block.source", { source: meta.source })}
+              </span>
+            )}
+            {asOf !== undefined && (
+              <time className="inlay-block-asof" dateTime={new Date(asOf).toISOString()}>
+                {t("chat.block.asOf", { time: formatTime(lang, asOf) })}
+              </time>
+            )}
+          </span>
+          <Menu
+            items={items}
+            label={title ? t("chat.menu.open", { title }) : t("chat.menu.openUntitled")}
+          />
+        </header>
+      )}
+      <MenuContext.Provider value={setOwn}>
+        <div className="inlay-block-body">{body}</div>
+      </MenuContext.Provider>
+      {status === "done" && <Actions block={block} messageId={messageId} />}
+    </section>
+  );
+}
+
+/** The renderer's own drawing; what goes wrong in it stays in it. */
+function Body({ found, block, messageId }: { found: Found; block: Block; messageId: string }) {
+  const { t, registry } = useInlay();
+  const { meta, payload } = block;
+  // Asked for again after a failed load, which the registry then forgot.
+  const [, setTries] = useState(0);
+  const component = registry.find(block.type, block.version)?.component ?? found.component;
+  return (
+    <ErrorBoundary
+      of={payload}
+      onReset={() => {
+        registry.forget(found.entry);
+        setTries((n) => n + 1);
+      }}
+      fallback={(again) => (
+        <>
+          <div className="inlay-block-note" data-tone="error">
+            <span>{t("chat.block.crashed")}</span>
+            <button type="button" className="inlay-button" onClick={again}>
+              {t("chat.block.tryAgain")}
+            </button>
+          </div>
+          <Fallback block={block} />
+        </>
+      )}
+    >
+      <Suspense fallback={<Skeleton height={meta?.estimatedHeight} title={meta?.title} />}>
+        {createElement(component, {
+          block,
+          payload,
+          messageId,
+          loading: block.status === "loading",
+        })}
+      </Suspense>
+    </ErrorBoundary>
+  );
+}
+
+function Fallback({ block }: { block: Block }) {
+  const text = block.fallback ?? (typeof block.payload === "string" ? block.payload : "");
+  return text ? <div className="inlay-block-fallback">{text}</div> : null;
+}
+
+/** The block's actions as buttons; those that ask first do so in their place. */
+function Actions({ block, messageId }: { block: Block; messageId: string }) {
+  const { t, host } = useInlay();
+  const [asking, setAsking] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const actions = block.actions?.filter(standsAlone) ?? [];
+  if (actions.length === 0) return null;
+  const run = async (action: Action) => {
+    if (busy) return;
+    if (action.confirm && asking !== action.id) {
+      setAsking(action.id);
+      return;
+    }
+    setAsking(null);
+    setBusy(true);
+    try {
+      await host.runAction(messageId, block, action);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <footer className="inlay-block-foot">
+      {actions.map((action) => {
+        const off = action.disabledWhen !== undefined && block.state === action.disabledWhen;
+        const ask = asking === action.id;
+        return (
+          <span key={action.id} className="inlay-action">
+            {ask && <span role="status">{action.confirm || t("chat.block.confirm")}</span>}
+            <button
+              type="button"
+              className="inlay-button"
+              data-style={action.style}
+              data-action-id={action.id}
+              disabled={off}
+              aria-disabled={busy || off}
+              onClick={() => void run(action)}
+            >
+              {action.label}
+            </button>
+            {ask && (
+              <button type="button" className="inlay-button" onClick={() => setAsking(null)}>
+                {t("chat.block.cancel")}
+              </button>
+            )}
+          </span>
+        );
+      })}
+    </footer>
+  );
+}
+
+function titleOf(payload: unknown): string | undefined {
+  if (typeof payload !== "object" || payload === null || !("title" in payload)) return undefined;
+  return typeof payload.title === "string" && payload.title !== "" ? payload.title : undefined;
+}
+
+/** The time of day, with the date when it is not today's. */
+function formatTime(lang: string, at: number): string {
+  const time = new Date(at);
+  const today = time.toDateString() === new Date().toDateString();
+  return new Intl.DateTimeFormat(lang, {
+    timeStyle: "short",
+    dateStyle: today ? undefined : "medium",
+  }).format(time);
+}

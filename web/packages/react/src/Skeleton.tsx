@@ -1,0 +1,17 @@
+import { useT } from "./context.ts";
+
+const DEFAULT_HEIGHT = 120;
+
+/** The place of a body that is on its way, at the height that it will take. */
+export function Skeleton({ height, title }: { height?: number; title?: string }) {
+  const t = useT();
+  const label = title ? t("chat.block.loading", { title }) : t("chat.block.loadingUntitled");
+  return (
+    <div
+      className="inlay-skeleton"
+      role="img"
+      aria-label={label}
+      style={{ minHeight: height ?? DEFAULT_HEIGHT }}
+    />
+  );
+}

@@ -1,0 +1,38 @@
+/** React hooks, block frame and renderers for Inlay. */
+
+export { allowedUrl } from "./allow.ts";
+export { BlockView } from "./BlockView.tsx";
+export { builtinRenderers } from "./blocks/index.ts";
+export { clientCapabilityTokens, defaultRegistry, registerBlock } from "./builtins.ts";
+export {
+  type Allow,
+  type BlockHost,
+  type Inlay,
+  type Prompt,
+  type Theme,
+  useInlay,
+  useT,
+} from "./context.ts";
+export { ErrorBoundary } from "./ErrorBoundary.tsx";
+export {
+  errorText,
+  registerLanguage,
+  type Translate,
+  translator,
+  type Words,
+} from "./i18n/index.ts";
+export { MessageView } from "./MessageView.tsx";
+export { useBlockMenu } from "./menu.tsx";
+export { InlayProvider, type InlayProviderProps, type Overrides } from "./provider.tsx";
+export {
+  type BlockProps,
+  BlockRegistry,
+  defineRenderer,
+  type Found,
+  type MenuItem,
+  type RendererEntry,
+  type RendererSpec,
+} from "./registry.ts";
+export { Skeleton } from "./Skeleton.tsx";
+export { type ChatActions, type ChatOptions, type ChatState, ChatStore } from "./store.ts";
+export { type Chat, useChat } from "./useChat.ts";

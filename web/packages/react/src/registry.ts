@@ -1,0 +1,110 @@
+import type { Block } from "@inlay-ui/client";
+import { type ComponentType, type LazyExoticComponent, lazy } from "react";
+import type { Translate } from "./i18n/index.ts";
+
+/** What a renderer gets. */
+export interface BlockProps<P = unknown> {
+  block: Block<P>;
+  payload: P;
+  messageId: string;
+  /** The payload may be partial (it is still arriving) or old (it is being refreshed). */
+  loading: boolean;
+}
+
+/** One entry of a block's menu. */
+export interface MenuItem {
+  id: string;
+  label: string;
+  run(): void | Promise<void>;
+  /** Present on entries that switch something. */
+  pressed?: boolean;
+  disabled?: boolean;
+}
+
+type Renderer<P> = ComponentType<BlockProps<P>> | LazyExoticComponent<ComponentType<BlockProps<P>>>;
+
+/** How one major version of a block type is drawn. */
+export interface RendererSpec<P> {
+  /** `[namespace.]name`, built-ins without their namespace. */
+  type: string;
+  major: number;
+  component?: Renderer<P>;
+  /** Loads the component when it is first needed; tried again after a failure. */
+  load?: () => Promise<{ default: ComponentType<BlockProps<P>> }>;
+  /** Says what is wrong with a payload, or null. A wrong one is shown as its fallback text. */
+  check?(payload: unknown): string | null;
+  menu?(props: BlockProps<P>, t: Translate): MenuItem[];
+  /** Drawn without header and frame, as text is. */
+  bare?: boolean;
+}
+
+/** A renderer in a registry. Made by {@link defineRenderer}, which checks the payload's type. */
+export type RendererEntry = RendererSpec<unknown>;
+
+/** Makes an entry of a renderer with a typed payload; `check` stands for that type. */
+export function defineRenderer<P>(spec: RendererSpec<P>): RendererEntry {
+  return spec as unknown as RendererEntry;
+}
+
+/** An entry that was found, and whether it was made for an older major version. */
+export interface Found {
+  entry: RendererEntry;
+  component: Renderer<unknown>;
+  older: boolean;
+}
+
+/** The renderers that a client has. */
+export class BlockRegistry {
+  readonly #entries = new Map<string, RendererEntry[]>();
+  readonly #loaded = new Map<RendererEntry, Renderer<unknown>>();
+
+  constructor(entries: Iterable<RendererEntry> = []) {
+    for (const entry of entries) this.add(entry);
+  }
+
+  /** Adds a renderer; a later one for the same type and major takes the place of the earlier. */
+  add(entry: RendererEntry): void {
+    if (!entry.component && !entry.load) {
+      throw new Error(`the renderer of ${entry.type}@${entry.major} has no component`);
+    }
+    const type = shortName(entry.type);
+    const others = (this.#entries.get(type) ?? []).filter((e) => e.major !== entry.major);
+    this.#entries.set(
+      type,
+      [...others, entry].sort((a, b) => b.major - a.major),
+    );
+  }
+
+  /** The renderer of that version, else the newest older one. */
+  find(type: string, version: number): Found | null {
+    const entry = this.#entries.get(shortName(type))?.find((e) => e.major <= version);
+    if (!entry) return null;
+    let component = entry.component ?? this.#loaded.get(entry);
+    if (!component) {
+      component = lazy(entry.load ?? (() => Promise.reject(new Error("no component"))));
+      this.#loaded.set(entry, component);
+    }
+    return { entry, component, older: entry.major < version };
+  }
+
+  /** Forgets a component whose loading failed, so that the next draw loads it again. */
+  forget(entry: RendererEntry): void {
+    this.#loaded.delete(entry);
+  }
+
+  /** All entries, by type. */
+  entries(): RendererEntry[] {
+    return [...this.#entries.values()].flat();
+  }
+
+  /** What this client can draw, as the server wants to hear it: `chart@1`. */
+  tokens(): string[] {
+    return this.entries()
+      .map((e) => `${shortName(e.type)}@${e.major}`)
+      .sort();
+  }
+}
+
+function shortName(type: string): string {
+  return type.startsWith("inlay.") ? type.slice("inlay.".length) : type;
+}

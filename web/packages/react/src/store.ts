@@ -1,0 +1,609 @@
+import {
+  type Action,
+  adopt,
+  type Block,
+  type ChatRequest,
+  type Connection,
+  type Conversation,
+  type Envelope,
+  emptyMessage,
+  type FeedEvent,
+  type InlayClient,
+  InlayError,
+  type Message,
+  reduceAll,
+  type StreamOptions,
+} from "@inlay-ui/client";
+import { FrameBatch } from "./frame.ts";
+
+/** What a chat shows. */
+export interface ChatState {
+  /** The path from the first message to the last one of the shown branch. */
+  messages: readonly Message[];
+  status: "idle" | "sending" | "streaming" | "error";
+  /** The worst of the connections that are open. */
+  connection: Connection;
+  /** What went wrong last: an InlayError, as a rule. */
+  error: unknown;
+  conversationId: string | undefined;
+  /** The conversation as it was last announced, such as after it got its title. */
+  conversation: Conversation | undefined;
+  /** The history is on its way. */
+  loading: boolean;
+  /** The conversation was deleted, here or elsewhere. */
+  deleted: boolean;
+}
+
+/** What can be done with a chat. Those that answer with a boolean say whether it was done. */
+export interface ChatActions {
+  /** Sends a message; after false the text is the caller's to keep. */
+  send(text: string, options?: { attachments?: string[] }): Promise<boolean>;
+  /** Stops the running answer on the server. */
+  stop(): Promise<void>;
+  /** Asks for another answer beside this one. */
+  regenerate(messageId: string): Promise<boolean>;
+  /** Words a user message anew, beside the old wording, and has it answered. */
+  edit(userMessageId: string, text: string): Promise<boolean>;
+  /** Shows the branch that this message is on. */
+  selectBranch(messageId: string): Promise<void>;
+  retryBlock(blockId: string): Promise<boolean>;
+  refreshBlock(blockId: string): Promise<boolean>;
+  /** Runs a block's action of kind `prompt` or `api`. */
+  runAction(block: Block, action: Action, params?: Record<string, unknown>): Promise<boolean>;
+  /** Loads the messages again and forgets the error. */
+  reload(): Promise<void>;
+}
+
+/** Where a chat begins. */
+export interface ChatOptions {
+  /** Absent: a new conversation, made by the first message. */
+  conversationId?: string;
+  /** The last message of the branch to show. */
+  leaf?: string;
+}
+
+/** Waits this long for more news of a conversation before it asks what they are. */
+const GATHER_MS = 50;
+
+/**
+ * One conversation outside any framework: its messages, what streams into
+ * them, and what a person does. It works while someone is subscribed.
+ */
+export class ChatStore implements ChatActions {
+  readonly client: InlayClient;
+  #state: ChatState;
+  readonly #listeners = new Set<() => void>();
+  /** Lives from the first subscription to the last; its abort ends all streams. */
+  #life: AbortController | undefined;
+  /** The open streams and the message that each one feeds. */
+  readonly #streams = new Map<AbortController, string>();
+  readonly #connections = new Map<object, Connection>();
+  #queue = new Map<string, Envelope[]>();
+  /** Running messages that are folded again from their first event, out of sight. */
+  readonly #shadows = new Map<string, Message>();
+  /** The last message of the branch that each message was last seen on. */
+  readonly #tails = new Map<string, string>();
+  readonly #frame = new FrameBatch(() => this.#apply());
+  #sending = false;
+  #stopWanted = false;
+  #loads = 0;
+  #loaded = false;
+  #loadWanted = false;
+  /** The reader chose a branch, so another one does not take its place by itself. */
+  #pinned: boolean;
+  #leaf: string | undefined;
+  #cursor = 0;
+  /** Messages that were announced and are not shown yet, with their parents where known. */
+  #announced = new Map<string, string | undefined>();
+  #unsure = false;
+  #gather: ReturnType<typeof setTimeout> | undefined;
+  #locals = 0;
+
+  constructor(client: InlayClient, options: ChatOptions = {}) {
+    this.client = client;
+    this.#leaf = options.leaf;
+    this.#pinned = options.leaf !== undefined;
+    this.#state = {
+      messages: [],
+      status: "idle",
+      connection: "open",
+      error: null,
+      conversationId: options.conversationId,
+      conversation: undefined,
+      loading: options.conversationId !== undefined,
+      deleted: false,
+    };
+  }
+
+  /** The current state; the same object until something changes. */
+  readonly getState = (): ChatState => this.#state;
+
+  /** Calls the listener after each change. The first one starts the store, the last one ends it. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    this.#start();
+    return () => {
+      this.#listeners.delete(listener);
+      // A change of subscribers is no reason to hang up.
+      setTimeout(() => {
+        if (this.#listeners.size === 0) this.#end();
+      });
+    };
+  };
+
+  /** Whether a message is shown here. */
+  has(messageId: string): boolean {
+    return this.#find(messageId) !== undefined;
+  }
+
+  readonly send = (text: string, options: { attachments?: string[] } = {}): Promise<boolean> => {
+    const { messages } = this.#state;
+    const user = this.#local(text, messages.at(-1)?.id);
+    return this.#turn({ input: { text, ...options } }, [...messages, user], user, []);
+  };
+
+  readonly regenerate = async (messageId: string): Promise<boolean> => {
+    const { messages } = this.#state;
+    const at = messages.findIndex((m) => m.id === messageId);
+    const old = messages[at];
+    if (old?.role !== "assistant") return false;
+    const path = messages.slice(0, at);
+    return this.#turn({ regenerateOf: messageId }, path, path.at(-1), old.siblings);
+  };
+
+  readonly edit = async (userMessageId: string, text: string): Promise<boolean> => {
+    const { messages } = this.#state;
+    const at = messages.findIndex((m) => m.id === userMessageId);
+    const old = messages[at];
+    if (old?.role !== "user") return false;
+    const user = this.#local(text, old.parentId);
+    user.siblings = [...old.siblings, user.id];
+    const request = { editOf: userMessageId, input: { text } };
+    return this.#turn(request, [...messages.slice(0, at), user], user, []);
+  };
+
+  readonly stop = async (): Promise<void> => {
+    if (this.#sending) {
+      this.#stopWanted = true;
+      return;
+    }
+    const running = this.#state.messages.findLast((m) => m.status === "running");
+    if (!running) return;
+    await this.#try(() => this.client.stop(running.id));
+  };
+
+  readonly selectBranch = async (messageId: string): Promise<void> => {
+    this.#remember();
+    this.#pinned = true;
+    await this.#load(this.#tails.get(messageId) ?? messageId);
+  };
+
+  readonly retryBlock = (blockId: string): Promise<boolean> =>
+    this.#again(blockId, (options) => this.client.retryBlock(blockId, options));
+
+  readonly refreshBlock = (blockId: string): Promise<boolean> =>
+    this.#again(blockId, (options) => this.client.refreshBlock(blockId, options));
+
+  readonly runAction = async (
+    block: Block,
+    action: Action,
+    params: Record<string, unknown> = {},
+  ): Promise<boolean> => {
+    const message = this.#state.messages.find((m) => m.blocks.some((b) => b.id === block.id));
+    if (!message || (action.kind !== "prompt" && action.kind !== "api")) return false;
+    return this.#try(async () => {
+      const result = await this.client.action({
+        msgId: message.id,
+        blockId: block.id,
+        actionId: action.id,
+        payload: params,
+      });
+      this.#remember();
+      this.#pinned = false;
+      await this.#load(result.msgId);
+    });
+  };
+
+  readonly reload = async (): Promise<void> => {
+    this.#set({ error: null });
+    await this.#load(this.#pinned ? this.#state.messages.at(-1)?.id : undefined);
+  };
+
+  #start(): void {
+    if (this.#life) return;
+    this.#life = new AbortController();
+    if (this.#state.conversationId === undefined) return;
+    this.#watch(this.#state.conversationId, this.#life);
+    void this.#load(this.#leaf);
+  }
+
+  #end(): void {
+    this.#life?.abort();
+    this.#life = undefined;
+    for (const controller of this.#streams.keys()) controller.abort();
+    this.#streams.clear();
+    this.#connections.clear();
+    this.#shadows.clear();
+    clearTimeout(this.#gather);
+    this.#frame.flush();
+    this.#loads++;
+    this.#leaf = this.#pinned ? this.#state.messages.at(-1)?.id : undefined;
+  }
+
+  #set(change: Partial<ChatState>): void {
+    const next = { ...this.#state, ...change };
+    const connections = [...this.#connections.values()];
+    next.connection =
+      connections.find((c) => c === "offline") ??
+      connections.find((c) => c === "reconnecting") ??
+      "open";
+    if (this.#sending) next.status = "sending";
+    else if (next.messages.some((m) => m.status === "running")) next.status = "streaming";
+    else next.status = next.error === null ? "idle" : "error";
+    this.#state = next;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #find(id: string): Message | undefined {
+    return this.#state.messages.find((m) => m.id === id);
+  }
+
+  /** A user message before the server has named it. */
+  #local(text: string, parentId: string | undefined): Message {
+    const id = `local_${++this.#locals}`;
+    const message = emptyMessage(id, "user", this.#state.conversationId);
+    return {
+      ...message,
+      parentId,
+      createdAt: new Date().toISOString(),
+      status: "done",
+      blocks: [
+        { id: `${id}_text`, type: "text", version: 1, status: "done", rev: 1, payload: text },
+      ],
+    };
+  }
+
+  /** Remembers where each message of the shown branch leads to. */
+  #remember(): void {
+    const { messages } = this.#state;
+    const tail = messages.at(-1);
+    if (tail) for (const m of messages) this.#tails.set(m.id, tail.id);
+  }
+
+  /** Does something that may fail, and shows the failure. */
+  async #try(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.#set({ error });
+      return false;
+    }
+  }
+
+  /** Starts a turn: shows `path` at once, then the answer; on failure what was there before. */
+  async #turn(
+    request: ChatRequest,
+    path: Message[],
+    user: Message | undefined,
+    siblings: string[],
+  ): Promise<boolean> {
+    if (this.#sending || this.#state.status === "streaming") return false;
+    this.#frame.flush();
+    this.#remember();
+    const before = this.#state.messages;
+    const { conversationId } = this.#state;
+    const controller = new AbortController();
+    this.#sending = true;
+    this.#stopWanted = false;
+    this.#set({ messages: path, error: null });
+    try {
+      const run = await this.client.chat({ ...request, conversationId }, this.#options(controller));
+      this.#sending = false;
+      this.#pinned = false;
+      const answer: Message = {
+        ...emptyMessage(run.messageId, "assistant", run.conversationId),
+        parentId: run.userMessageId || user?.id,
+        createdAt: new Date().toISOString(),
+        siblings: [...siblings, run.messageId],
+      };
+      const named = path.map((m) => {
+        if (m !== user || !run.userMessageId || m.id === run.userMessageId) return m;
+        const ids = m.siblings.map((id) => (id === m.id ? run.userMessageId : id));
+        return {
+          ...m,
+          id: run.userMessageId,
+          conversationId: run.conversationId,
+          siblings: ids,
+        };
+      });
+      this.#set({
+        messages: [...named, answer],
+        conversationId: run.conversationId || conversationId,
+        deleted: false,
+      });
+      if (!this.#life) {
+        controller.abort();
+        return true;
+      }
+      void this.#consume(run.messageId, run.events, controller);
+      if (this.#stopWanted) void this.stop();
+      if (conversationId === undefined && run.conversationId) {
+        this.#loaded = true;
+        this.#watch(run.conversationId, this.#life);
+      }
+      this.#settle();
+      return true;
+    } catch (error) {
+      this.#sending = false;
+      this.#connections.delete(controller);
+      this.#set({ messages: before, error });
+      // Another tab was faster: show what runs.
+      if (error instanceof InlayError && error.code === "turn_running") this.#loadWanted = true;
+      this.#settle();
+      return false;
+    }
+  }
+
+  /** After a request: looks at what was put off while it was on its way. */
+  #settle(): void {
+    if (this.#loadWanted) {
+      this.#loadWanted = false;
+      void this.#load();
+    } else this.#soon();
+  }
+
+  async #again(
+    blockId: string,
+    start: (options: StreamOptions & { after: number }) => AsyncIterable<Envelope>,
+  ): Promise<boolean> {
+    this.#frame.flush();
+    const message = this.#state.messages.find((m) => m.blocks.some((b) => b.id === blockId));
+    if (!message) return false;
+    const controller = new AbortController();
+    const options = { ...this.#options(controller), after: message.seq };
+    return this.#consume(message.id, start(options), controller);
+  }
+
+  #options(controller: AbortController): StreamOptions {
+    return {
+      signal: controller.signal,
+      onConnection: (state) => {
+        if (controller.signal.aborted) return;
+        this.#connections.set(controller, state);
+        this.#set({});
+      },
+    };
+  }
+
+  /** Follows a message from an event on, unless a stream of it is open. */
+  #follow(id: string, after: number): void {
+    if (!this.#life || this.#streaming(id)) return;
+    const controller = new AbortController();
+    const events = this.client.follow(id, after, this.#options(controller));
+    void this.#consume(id, events, controller);
+  }
+
+  #streaming(id: string): boolean {
+    return [...this.#streams.values()].includes(id);
+  }
+
+  async #consume(
+    id: string,
+    events: AsyncIterable<Envelope>,
+    controller: AbortController,
+  ): Promise<boolean> {
+    const { signal } = controller;
+    this.#streams.set(controller, id);
+    let failure: unknown = null;
+    try {
+      for await (const event of events) {
+        if (signal.aborted) break;
+        const waiting = this.#queue.get(id);
+        if (waiting) waiting.push(event);
+        else this.#queue.set(id, [event]);
+        this.#frame.request();
+      }
+    } catch (error) {
+      failure = error;
+    }
+    this.#streams.delete(controller);
+    this.#connections.delete(controller);
+    if (signal.aborted) return false;
+    this.#frame.flush();
+    this.#shadows.delete(id);
+    this.#set(failure === null ? {} : { error: failure });
+    // A stream that ended while its message still seems to run missed something.
+    if (this.#find(id)?.status === "running" && !this.#streaming(id)) await this.#fetch(id);
+    return failure === null;
+  }
+
+  async #fetch(id: string): Promise<void> {
+    await this.#try(async () => {
+      const message = await this.client.getMessage(id);
+      this.#set({
+        messages: this.#state.messages.map((m) =>
+          m.id === id && message.seq >= m.seq ? keep(m, message) : m,
+        ),
+      });
+    });
+  }
+
+  /** Applies what has arrived; at most once per frame. */
+  #apply(): void {
+    const queue = this.#queue;
+    this.#queue = new Map();
+    let changed = false;
+    const messages = this.#state.messages.map((m) => {
+      const events = queue.get(m.id);
+      if (!events) return m;
+      const shadow = this.#shadows.get(m.id);
+      const next = reduceAll(shadow ?? m, events);
+      if (shadow && next.seq < m.seq) {
+        this.#shadows.set(m.id, next);
+        return m;
+      }
+      this.#shadows.delete(m.id);
+      changed ||= next !== m;
+      return shadow ? { ...next, parentId: m.parentId, siblings: m.siblings } : next;
+    });
+    if (changed) this.#set({ messages });
+  }
+
+  async #load(leaf?: string): Promise<void> {
+    const { conversationId } = this.#state;
+    if (conversationId === undefined || this.#state.deleted) return;
+    const load = ++this.#loads;
+    const stale = () => load !== this.#loads;
+    try {
+      const page = await this.client.messages(conversationId, leaf);
+      if (stale()) return;
+      if (this.#sending) {
+        // What is being sent is not among them.
+        this.#loadWanted = true;
+        return;
+      }
+      this.#frame.flush();
+      this.#loaded = true;
+      this.#merge(page.items);
+    } catch (error) {
+      if (!stale()) this.#set({ error, loading: false });
+    }
+  }
+
+  /** Shows the path that the server names, keeping what is known better here. */
+  #merge(items: Message[]): void {
+    const known = new Map(this.#state.messages.map((m) => [m.id, m]));
+    const behind: [id: string, after: number][] = [];
+    const messages = items.map((item) => {
+      const local = known.get(item.id);
+      if (local?.role === "assistant") {
+        if (item.seq > local.seq || item.status === "running") behind.push([item.id, local.seq]);
+        return relate(local, item);
+      }
+      if (local && local.blocks[0]?.id === item.blocks[0]?.id) return relate(local, item);
+      if (item.status === "running") {
+        // Its tool calls and thoughts are only in its events.
+        behind.push([item.id, 0]);
+        this.#shadows.set(item.id, {
+          ...emptyMessage(item.id, item.role, item.conversationId),
+          createdAt: item.createdAt,
+        });
+      }
+      return adopt(item);
+    });
+    for (const [controller, id] of this.#streams) {
+      if (messages.some((m) => m.id === id)) continue;
+      controller.abort();
+      this.#streams.delete(controller);
+      this.#connections.delete(controller);
+    }
+    this.#set({ messages, loading: false });
+    for (const [id, after] of behind) this.#follow(id, after);
+  }
+
+  /** Keeps in step with what happens to the conversation elsewhere. */
+  async #watch(conversationId: string, life: AbortController): Promise<void> {
+    const { signal } = life;
+    const key = {};
+    const feed = this.client.feed(conversationId, this.#cursor, {
+      signal,
+      onConnection: (state) => {
+        if (signal.aborted) return;
+        this.#connections.set(key, state);
+        this.#set({});
+        // Without a cursor nothing says what was missed.
+        if (state === "open" && this.#loaded && this.#cursor === 0) {
+          this.#unsure = true;
+          this.#soon();
+        }
+      },
+    });
+    try {
+      for await (const event of feed) {
+        if (signal.aborted) return;
+        this.#cursor = Math.max(this.#cursor, event.cursor);
+        this.#news(event);
+      }
+    } catch {
+      // Without its feed the chat still works; it only hears nothing of other tabs.
+    } finally {
+      this.#connections.delete(key);
+      if (!signal.aborted) this.#set({});
+    }
+  }
+
+  #news(event: FeedEvent): void {
+    switch (event.event) {
+      case "message_created": {
+        const { id, parentId } = event.data.message;
+        this.#announced.set(id, parentId);
+        this.#soon();
+        return;
+      }
+      case "turn_started": {
+        const message = this.#find(event.data.msgId);
+        if (!message) {
+          if (!this.#announced.has(event.data.msgId)) {
+            this.#announced.set(event.data.msgId, undefined);
+          }
+          this.#soon();
+        } else if (message.status === "running" || message.status === "paused") {
+          this.#follow(message.id, message.seq);
+        }
+        return;
+      }
+      case "message_updated": {
+        const { msgId, seq } = event.data;
+        const message = this.#find(msgId);
+        const latest = this.#queue.get(msgId)?.at(-1)?.seq ?? message?.seq ?? 0;
+        if (message?.role === "assistant" && seq > latest) this.#follow(msgId, latest);
+        return;
+      }
+      case "conversation_updated":
+        this.#set({ conversation: event.data.conversation });
+        return;
+      case "conversation_deleted":
+        for (const controller of this.#streams.keys()) controller.abort();
+        this.#streams.clear();
+        this.#loads++;
+        this.#set({ messages: [], deleted: true, loading: false });
+        return;
+    }
+  }
+
+  /** Looks at the conversation again, once for all that is announced together. */
+  #soon(): void {
+    clearTimeout(this.#gather);
+    this.#gather = setTimeout(() => {
+      if (!this.#life || this.#sending) return;
+      const news = [...this.#announced].filter(([id]) => !this.has(id));
+      const unsure = this.#unsure;
+      this.#announced.clear();
+      this.#unsure = false;
+      if (news.length === 0 && !unsure) return;
+      let tip = this.#state.messages.at(-1)?.id;
+      for (const [id, parentId] of news) if (parentId !== undefined && parentId === tip) tip = id;
+      void this.#load(this.#pinned ? tip : undefined);
+    }, GATHER_MS);
+  }
+}
+
+/** The local message with the relations that the server names. */
+function relate(local: Message, item: Message): Message {
+  const same =
+    local.parentId === item.parentId &&
+    local.siblings.length === item.siblings.length &&
+    local.siblings.every((id, i) => id === item.siblings[i]);
+  return same ? local : { ...local, parentId: item.parentId, siblings: item.siblings };
+}
+
+/** The server's message with what only the stream told. */
+function keep(local: Message, item: Message): Message {
+  const next = adopt(item);
+  if (!next.tools && local.tools) {
+    next.tools = local.tools.map((t) => (t.status === "running" ? { ...t, status: "ok" } : t));
+  }
+  if (!next.reasoning && local.reasoning) next.reasoning = local.reasoning;
+  return next;
+}
