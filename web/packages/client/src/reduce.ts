@@ -179,12 +179,14 @@ const interrupted: ErrorInfo = {
   retryable: true,
 };
 
-/** Loading blocks that have a payload: it is what they had before their refresh. */
+/**
+ * Loading blocks that were finished once, which their fallback tells: the
+ * payload is what they had before their refresh.
+ */
 function refreshing(blocks: Block[]): Record<string, Block> {
   const before: Record<string, Block> = {};
   for (const block of blocks) {
-    if (block.status !== "loading" || block.type === "text" || block.payload === undefined)
-      continue;
+    if (block.status !== "loading" || !block.fallback || block.payload === undefined) continue;
     before[block.id] = { ...block, status: "done" };
   }
   return before;
