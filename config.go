@@ -1,9 +1,13 @@
 package inlay
 
 import (
+	"log/slog"
 	"time"
 
+	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/model/openai"
+	"github.com/inlay-ui/inlay/server"
+	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool/httptool"
 	"github.com/inlay-ui/inlay/tool/mapping"
 )
@@ -25,7 +29,7 @@ type Config struct {
 	// Suggestions are the questions of an empty page, by language.
 	Suggestions map[string][]string `json:"suggestions"`
 	// Demo adds the sample data, its tools and its questions. Default: on while
-	// no model is configured and no tool was added.
+	// no tool was added or declared.
 	Demo *bool `json:"demo"`
 
 	Model        ModelConfig             `json:"model"`
@@ -38,6 +42,18 @@ type Config struct {
 	Limits       LimitsConfig            `json:"limits"`
 	Store        StoreConfig             `json:"store"`
 	Log          LogConfig               `json:"log"`
+
+	// What follows is for Go programs only.
+
+	// Logger gets the server's own log; default: Log on stderr.
+	Logger *slog.Logger `json:"-"`
+	// LLM answers instead of what Model names.
+	LLM model.Model `json:"-"`
+	// Backend keeps conversations instead of what Store names. It is closed
+	// with the App.
+	Backend store.Store `json:"-"`
+	// Authenticate says who may come in instead of Auth.
+	Authenticate server.Auth `json:"-"`
 }
 
 // ModelConfig names the model. Without a BaseURL the demo model answers.
@@ -154,7 +170,8 @@ type AuthConfig struct {
 	JWKSFile string `json:"jwks_file"`
 	Audience string `json:"audience"`
 	Issuer   string `json:"issuer"`
-	// UserClaim is sub and TenantClaim tenant unless named.
+	// UserClaim is sub unless named. With TenantClaim a token without that
+	// claim is refused; without it all users are of one tenant.
 	UserClaim   string `json:"user_claim"`
 	TenantClaim string `json:"tenant_claim"`
 	// UserHeader, TenantHeader and TrustedProxies belong to proxy.
@@ -179,10 +196,17 @@ type LimitsConfig struct {
 	ContextBytes int `json:"context_bytes"`
 	// Blocks is how many blocks tools may show in a turn. Default 16.
 	Blocks int `json:"blocks"`
-	// StreamsPerUser bounds the open streams of one user. Default 64.
+	// StreamsPerUser bounds the open streams of one user. Default 256; no limit
+	// in dev mode, where everybody is one user. Negative switches it off.
 	StreamsPerUser int `json:"streams_per_user"`
-	// TurnsPerMinute bounds the turns one user starts. Default 60.
-	TurnsPerMinute int `json:"turns_per_minute"`
+	// Streams bounds the open streams of the whole server. Default 20,000.
+	Streams int `json:"streams"`
+	// RequestsPerSecond is what one user may send on average. Default 100; no
+	// limit in dev mode.
+	RequestsPerSecond float64 `json:"requests_per_second"`
+	// TurnsPerMinute is how many turns, retries and actions one user may start
+	// on average. Default 120; no limit in dev mode.
+	TurnsPerMinute float64 `json:"turns_per_minute"`
 	// Coalesce is the time text is gathered before it is sent. Default 30 ms;
 	// negative switches it off.
 	Coalesce time.Duration `json:"coalesce"`

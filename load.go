@@ -136,6 +136,9 @@ func scalarLeaves(t reflect.Type, path []string, f func([]string)) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
 		here := append(slices.Clone(path), name)
 		ft := field.Type
 		if ft.Kind() == reflect.Pointer {

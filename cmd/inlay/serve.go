@@ -57,7 +57,8 @@ func (c *serveCmd) Run(ctx context.Context, top *cli) error {
 	if err != nil {
 		return err
 	}
-	app, err := inlay.New(cfg, inlay.WithLogger(log))
+	cfg.Logger = log
+	app, err := inlay.New(cfg)
 	if err != nil {
 		return err
 	}
@@ -127,4 +128,3 @@ func openBrowser(url string, log *slog.Logger) {
 	}
 	go func() { _ = cmd.Wait() }()
 }
-

@@ -1,0 +1,144 @@
+package inlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/tool"
+)
+
+// Finding is one thing that Doctor looked at.
+type Finding struct {
+	// What was looked at.
+	What string
+	// Detail is what was found.
+	Detail string
+	// Err is why it will not work; nil when it will.
+	Err error
+	// Cure says how to mend Err.
+	Cure string
+}
+
+// Check finds what can be found wrong with a configuration without touching
+// the network or the data directory.
+func (c Config) Check(ctx context.Context) error {
+	app, err := New(c)
+	if err != nil {
+		return err
+	}
+	if _, err := app.newModel(); err != nil {
+		return err
+	}
+	if c.Auth.JWKSURL == "" { // reading keys by URL is the doctor's
+		if _, err := c.newAuth(ctx); err != nil {
+			return err
+		}
+	}
+	tools, closeSources, err := c.declaredTools()
+	if err != nil {
+		return err
+	}
+	_, err = tool.NewSet(tools...)
+	for i, tc := range c.Tools {
+		if tc.Block == nil {
+			continue
+		}
+		if _, ok := app.registry.Lookup(tc.Block.Type, tc.Block.Version); !ok {
+			err = errors.Join(err, fmt.Errorf("tools[%d]: tool %q: block type %q is not registered", i, tc.Name, block.ShortName(tc.Block.Type)))
+		}
+	}
+	return errors.Join(err, closeSources())
+}
+
+// Doctor looks at everything an installation needs: the configuration, the
+// data directory, the address, every source and the model, which is asked one
+// short question.
+func (c Config) Doctor(ctx context.Context) []Finding {
+	var found []Finding
+	note := func(what, detail string, err error, cure string) {
+		if err == nil {
+			cure = ""
+		}
+		found = append(found, Finding{What: what, Detail: detail, Err: err, Cure: cure})
+	}
+	if err := c.Check(ctx); err != nil {
+		note("configuration", "", err, "mend the file or the environment as the message says")
+		return found
+	}
+	note("configuration", fmt.Sprintf("%d sources, %d tools", len(c.Sources), len(c.Tools)), nil, "")
+	data := c.Data
+	if data == "" {
+		data = "inlay-data"
+	}
+	note("data directory", data, writable(data), "make the directory writable or name another with --data")
+	addr := c.Addr
+	if addr == "" {
+		addr = "127.0.0.1:8080"
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err == nil {
+		err = ln.Close()
+	}
+	note("address", addr, err, "stop what uses the port or name another with --addr")
+	if c.Auth.JWKSURL != "" {
+		_, err := c.newAuth(ctx)
+		note("keys", c.Auth.JWKSURL, err, "check auth.jwks_url and the way to it")
+	}
+	c.pingSources(ctx, note)
+	c.pingModel(ctx, note)
+	return found
+}
+
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(filepath.Clean(f.Name())))
+}
+
+func (c Config) pingSources(ctx context.Context, note func(what, detail string, err error, cure string)) {
+	s, err := c.openSources()
+	if err != nil {
+		note("sources", "", err, "mend the section sources")
+		return
+	}
+	defer func() { _ = s.close() }()
+	for _, name := range sortedKeys(s.sql) {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		note("source "+name, string(s.sql[name].Dialect()), s.sql[name].Ping(ctx), "check the dsn, the network and the database's own rights")
+		cancel()
+	}
+	for _, name := range sortedKeys(s.http) {
+		note("source "+name, c.Sources[name].HTTP.BaseURL+" (not called: a request may have effects)", nil, "")
+	}
+}
+
+func (c Config) pingModel(ctx context.Context, note func(what, detail string, err error, cure string)) {
+	app := &App{cfg: c}
+	m, err := app.newModel()
+	if err != nil {
+		note("model", "", err, "mend the section model")
+		return
+	}
+	info := m.Info()
+	if c.Model.BaseURL == "" && c.LLM == nil {
+		note("model", "the scripted demo model; set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY for a real one", nil, "")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_, err = m.Stream(ctx, model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: "Answer with the word ok."}}, MaxTokens: 64},
+		func(model.Delta) error { return nil })
+	note("model", info.Name+" at "+c.Model.BaseURL, err, "check model.base_url, model.name and the key")
+}

@@ -1,0 +1,514 @@
+// Package inlay serves assistants whose answers are not a string of Markdown
+// but an ordered array of blocks: text, charts, tables, key figures, code.
+//
+// An App is a whole installation: the agent loop against any OpenAI-compatible
+// model, the tools that fetch real data, the durable log that every reader
+// resumes from, the HTTP API and the chat page. Embedding one takes a few
+// lines:
+//
+//	app, err := inlay.New(inlay.Config{})
+//	if err != nil { … }
+//	err = app.AddTools(inlay.NewTool("show_sales", "Show sales of a quarter.",
+//		func(ctx context.Context, args Args, out *inlay.Out) error {
+//			return out.Chart(inlay.Chart{ … })
+//		}))
+//	if err != nil { … }
+//	err = app.ListenAndServe(ctx)
+//
+// The packages below are its parts, each usable alone: block and event are the
+// vocabulary, turn the agent loop, store the log and records, wire the
+// dialects, server the HTTP API.
+package inlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/demo"
+	"github.com/inlay-ui/inlay/internal/id"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/model/openai"
+	"github.com/inlay-ui/inlay/model/scripted"
+	"github.com/inlay-ui/inlay/server"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/store/sqlite"
+	"github.com/inlay-ui/inlay/tool"
+	"github.com/inlay-ui/inlay/turn"
+	"github.com/inlay-ui/inlay/web"
+)
+
+// The words of tools and blocks, so that most programs import one package.
+type (
+	// Tool is one thing the model may call.
+	Tool = tool.Tool
+	// Out is what a tool writes to.
+	Out = tool.Out
+	// ToolSpec describes a tool.
+	ToolSpec = tool.Spec
+	// BlockSpec announces the block of a tool.
+	BlockSpec = tool.BlockSpec
+	// ToolError is a failure that a tool words itself.
+	ToolError = tool.Error
+	// Caller is on whose behalf a tool runs.
+	Caller = tool.Caller
+
+	// BlockType is a registered block type.
+	BlockType = block.Type
+	// Meta is what a client may need beside a block's payload.
+	Meta = block.Meta
+	// Action is something a person can do with a block.
+	Action = block.Action
+	// Chart is the payload of a chart.
+	Chart = block.Chart
+	// ChartX is the field that a chart's values are laid out by.
+	ChartX = block.ChartX
+	// ChartSeries is one series of a chart.
+	ChartSeries = block.ChartSeries
+	// Table is the payload of a table.
+	Table = block.Table
+	// Metric is the payload of key figures.
+	Metric = block.Metric
+	// Code is the payload of source code.
+	Code = block.Code
+)
+
+// CallerFrom returns on whose behalf a tool runs.
+func CallerFrom(ctx context.Context) Caller { return tool.CallerFrom(ctx) }
+
+// NewTool makes a tool of a function. The JSON Schema of its arguments is
+// derived from Args; run gets them decoded and checked. It panics when no
+// schema can be derived, which is a mistake in the program; NewToolSpec
+// returns the error and takes the rest of a tool's description.
+func NewTool[Args any](name, description string, run func(ctx context.Context, args Args, out *Out) error) Tool {
+	t, err := tool.New(tool.Spec{Name: name, Description: description}, run)
+	if err != nil {
+		panic("inlay.NewTool: " + err.Error())
+	}
+	return t
+}
+
+// NewToolSpec makes a tool of a function with a whole Spec: an announced
+// block, a title for people, a time limit.
+func NewToolSpec[Args any](spec ToolSpec, run func(ctx context.Context, args Args, out *Out) error) (Tool, error) {
+	return tool.New(spec, run)
+}
+
+// Version is the module's version, or "dev" in a working copy.
+func Version() string {
+	if bi, ok := debug.ReadBuildInfo(); ok {
+		if bi.Main.Path == modulePath && bi.Main.Version != "" && bi.Main.Version != "(devel)" {
+			return bi.Main.Version
+		}
+		for _, d := range bi.Deps {
+			if d.Path == modulePath {
+				return d.Version
+			}
+		}
+	}
+	return "dev"
+}
+
+const modulePath = "github.com/inlay-ui/inlay"
+
+// App is a whole installation. Tools and block types are added first; then it
+// is opened, by Handler, Serve or ListenAndServe.
+type App struct {
+	cfg      Config
+	log      *slog.Logger
+	registry *block.Registry
+	tools    *tool.Set
+
+	mu     sync.Mutex
+	opened bool
+	parts  *parts
+}
+
+// parts is what an opened App is made of.
+type parts struct {
+	store   store.Store
+	model   model.Model
+	demo    *demo.Demo
+	runner  *turn.Runner
+	handler http.Handler
+	drain   chan struct{}
+	closers []func() error
+}
+
+// New checks a configuration and returns an App. Nothing is opened yet.
+func New(cfg Config) (*App, error) {
+	if cfg.Data == "" {
+		cfg.Data = "inlay-data"
+	}
+	log := cfg.Logger
+	if log == nil {
+		var err error
+		if log, err = NewLogger(cfg.Log, os.Stderr); err != nil {
+			return nil, err
+		}
+	}
+	reg, err := block.NewRegistry(block.Builtins()...)
+	if err != nil {
+		return nil, fmt.Errorf("register built-in blocks: %w", err)
+	}
+	set, err := tool.NewSet()
+	if err != nil {
+		return nil, err
+	}
+	return &App{cfg: cfg, log: log, registry: reg, tools: set}, nil
+}
+
+// AddTools adds tools. It fails after the App was opened, for a name that is
+// taken and for arguments without a valid schema.
+func (a *App) AddTools(tools ...Tool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.opened {
+		return errors.New("inlay: tools must be added before the App is opened")
+	}
+	return a.tools.Add(tools...)
+}
+
+// AddBlocks registers block types of the program's own.
+func (a *App) AddBlocks(types ...BlockType) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.opened {
+		return errors.New("inlay: block types must be added before the App is opened")
+	}
+	for _, t := range types {
+		if t.Source == "" {
+			t.Source = block.SourceApp
+		}
+		if err := a.registry.Register(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open opens the store and everything that stands on it, and ends what a crash
+// left unfinished. Handler, Serve and ListenAndServe call it.
+func (a *App) Open(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.opened {
+		return nil
+	}
+	p := &parts{drain: make(chan struct{})}
+	if err := a.open(ctx, p); err != nil {
+		return errors.Join(err, p.close())
+	}
+	a.parts, a.opened = p, true
+	return nil
+}
+
+func (a *App) open(ctx context.Context, p *parts) error {
+	var err error
+	if p.store, err = a.openStore(ctx); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.store.Close)
+	if p.model, err = a.newModel(); err != nil {
+		return err
+	}
+	declared, closeSources, err := a.cfg.declaredTools()
+	if err != nil {
+		return err
+	}
+	p.closers = append(p.closers, closeSources)
+	if err := a.tools.Add(declared...); err != nil {
+		return err
+	}
+	withDemo := a.tools.Len() == 0
+	if a.cfg.Demo != nil {
+		withDemo = *a.cfg.Demo
+	}
+	if withDemo {
+		if p.demo, err = demo.Open(ctx, a.cfg.Data); err != nil {
+			return fmt.Errorf("open the sample data: %w", err)
+		}
+		p.closers = append(p.closers, p.demo.Close)
+		if err := a.tools.Add(p.demo.Tools()...); err != nil {
+			return err
+		}
+	}
+	metrics := server.NewMetrics()
+	if p.runner, err = turn.New(turn.Config{
+		Store: p.store, Model: p.model, Tools: a.tools, Registry: a.registry,
+		System: a.cfg.Agent.System, Version: Version(), Limits: a.cfg.turnLimits(),
+		Instance: id.New("i"), Logger: a.log, Observer: metrics,
+	}); err != nil {
+		return err
+	}
+	n, err := p.runner.Recover(ctx)
+	if err != nil {
+		return fmt.Errorf("end unfinished turns: %w", err)
+	}
+	if n > 0 {
+		a.log.Info("ended turns that a crash had cut off", "turns", n)
+	}
+	p.handler, err = a.newHandler(ctx, p, metrics)
+	return err
+}
+
+func (a *App) openStore(ctx context.Context) (store.Store, error) {
+	if a.cfg.Backend != nil {
+		return a.cfg.Backend, nil
+	}
+	url := a.cfg.Store.URL
+	if url == "" {
+		url = "sqlite:" + filepath.Join(a.cfg.Data, "inlay.db")
+	}
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok {
+		scheme, _, _ := strings.Cut(url, ":")
+		return nil, fmt.Errorf("store.url: %q is not a store; use sqlite:PATH", scheme)
+	}
+	opt := sqlite.Options{Path: strings.TrimPrefix(path, "//"), RetainLog: a.cfg.Limits.RetainLog, Logger: a.log}
+	switch a.cfg.Store.Synchronous {
+	case "", "normal":
+		opt.Synchronous = sqlite.Normal
+	case "full":
+		opt.Synchronous = sqlite.Full
+	default:
+		return nil, fmt.Errorf("store.synchronous: %q must be normal or full", a.cfg.Store.Synchronous)
+	}
+	s, err := sqlite.Open(ctx, opt)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+func (a *App) newModel() (model.Model, error) {
+	if a.cfg.LLM != nil {
+		return a.cfg.LLM, nil
+	}
+	m := a.cfg.Model
+	if m.BaseURL == "" {
+		if m.Name != "" || m.APIKey != "" || m.APIKeyEnv != "" || m.APIKeyFile != "" {
+			return nil, errors.New("model.base_url: required when a model is configured (or INLAY_MODEL_BASE_URL)")
+		}
+		return scripted.New(scripted.Options{Timing: scripted.HumanSpeed()})
+	}
+	if m.Name == "" {
+		return nil, errors.New("model.name: required with model.base_url (or INLAY_MODEL_NAME)")
+	}
+	key, err := secret("model.api_key", m.APIKey, m.APIKeyEnv, m.APIKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	if m.Profile == "" {
+		m.Profile = "openai"
+	}
+	profile, err := openai.LookupProfile(m.Profile)
+	if err != nil {
+		return nil, fmt.Errorf("model.profile: %w", err)
+	}
+	client, err := openai.New(openai.Config{BaseURL: m.BaseURL, APIKey: key, Name: m.Name, Profile: profile, IdleTimeout: m.IdleTimeout, Headers: m.Headers})
+	if err != nil {
+		return nil, err
+	}
+	if m.Name == scripted.Name {
+		return labelled{client}, nil
+	}
+	return client, nil
+}
+
+// labelled is the demo model reached over HTTP: it must be recognisable as
+// what it is there too.
+type labelled struct{ model.Model }
+
+// Info implements model.Model.
+func (labelled) Info() model.Info { return model.Info{Kind: "scripted", Name: scripted.Name} }
+
+func (a *App) newHandler(ctx context.Context, p *parts, metrics *server.Metrics) (http.Handler, error) {
+	auth := a.cfg.Authenticate
+	if auth == nil {
+		var err error
+		if auth, err = a.cfg.newAuth(ctx); err != nil {
+			return nil, err
+		}
+	}
+	cfg := server.Config{
+		Runner: p.runner, Store: p.store, Registry: a.registry, Auth: auth, Model: p.model.Info(),
+		Allow: server.Allow(a.cfg.Allow), Limits: a.cfg.serverLimits(), Web: web.Dist(),
+		Origins: a.cfg.Auth.Origins, Heartbeat: a.cfg.Limits.Heartbeat, WriteTimeout: a.cfg.Limits.WriteTimeout,
+		StrictCapabilities: a.cfg.Capabilities.Strict, ShowToolDetails: a.cfg.devMode(),
+		Metrics: metrics, Logger: a.log, Draining: p.drain, Version: Version(),
+		Suggestions: func(lang string) []string {
+			if s, ok := byLang(a.cfg.Suggestions, lang); ok {
+				return s
+			}
+			if p.demo != nil {
+				return p.demo.Suggestions(lang)
+			}
+			return nil
+		},
+		Title: func(lang string) string {
+			if t, ok := byLang(a.cfg.Title, lang); ok {
+				return t
+			}
+			return "Inlay"
+		},
+	}
+	if p.demo != nil {
+		cfg.RequestLog = func(r server.RequestInfo) {
+			p.demo.RequestLog().Record(time.Now(), r.Method, r.Route, r.Status, r.Duration.Milliseconds())
+		}
+	}
+	return server.New(cfg)
+}
+
+func byLang[T any](m map[string]T, lang string) (T, bool) {
+	if v, ok := m[lang]; ok {
+		return v, true
+	}
+	v, ok := m[""]
+	return v, ok
+}
+
+// Handler opens the App and returns its HTTP handler, for programs that have a
+// server of their own. They call Maintain beside it and Close at their end.
+func (a *App) Handler(ctx context.Context) (http.Handler, error) {
+	if err := a.Open(ctx); err != nil {
+		return nil, err
+	}
+	return a.parts.handler, nil
+}
+
+// maintainEvery is how often turns of dead owners are ended; trimEvery how
+// often old logs are forgotten.
+const (
+	maintainEvery = 5 * time.Second
+	trimEvery     = 10 * time.Minute
+)
+
+// Maintain ends turns whose owner died and forgets old logs, until ctx ends.
+func (a *App) Maintain(ctx context.Context) {
+	tick := time.NewTicker(maintainEvery)
+	defer tick.Stop()
+	trimmed := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if _, err := a.parts.runner.Recover(ctx); err != nil && ctx.Err() == nil {
+			a.log.Error("end unfinished turns", "err", err)
+		}
+		if time.Since(trimmed) < trimEvery {
+			continue
+		}
+		trimmed = time.Now()
+		keep := a.cfg.Limits.RetainLog
+		if keep == 0 {
+			keep = 7 * 24 * time.Hour
+		}
+		if keep > 0 {
+			if err := a.parts.store.Trim(ctx, time.Now().Add(-keep)); err != nil && ctx.Err() == nil {
+				a.log.Error("forget old logs", "err", err)
+			}
+		}
+	}
+}
+
+// ListenAndServe opens the App and serves on Config.Addr until ctx ends.
+func (a *App) ListenAndServe(ctx context.Context) error {
+	addr := a.cfg.Addr
+	if addr == "" {
+		addr = "127.0.0.1:8080"
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return a.Serve(ctx, ln, func() { a.log.Info("listening", "url", "http://"+ln.Addr().String()) })
+}
+
+// drainTime is how long running turns may go on after ctx of Serve has ended.
+const drainTime = 10 * time.Second
+
+// Serve opens the App and serves on a listener until ctx ends. ready, which
+// may be nil, is called once requests are answered. Running turns then have a
+// few seconds to end; their readers can go on after a restart.
+func (a *App) Serve(ctx context.Context, ln net.Listener, ready func()) error {
+	if a.cfg.devMode() && a.cfg.Authenticate == nil && !isLoopback(ln.Addr()) {
+		return errors.Join(fmt.Errorf("listen on %s: without authentication only loopback addresses are allowed; "+
+			"configure auth.mode (jwt or proxy) or listen on 127.0.0.1", ln.Addr()), ln.Close())
+	}
+	if err := a.Open(ctx); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	srv := &http.Server{
+		Handler: a.parts.handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	maintain, stopMaintain := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { a.Maintain(maintain) })
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	if ready != nil {
+		ready()
+	}
+	var err error
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		a.log.Info("shutting down", "running", a.parts.runner.Running())
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	close(a.parts.drain)
+	_ = a.parts.runner.Shutdown(drain) // it ends what does not end by itself
+	if shutErr := srv.Shutdown(drain); shutErr != nil {
+		_ = srv.Close()
+	}
+	stopMaintain()
+	wg.Wait()
+	return errors.Join(err, a.Close())
+}
+
+func isLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// Close closes what Open opened. Turns still running are ended as interrupted.
+func (a *App) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.parts == nil {
+		return nil
+	}
+	p := a.parts
+	a.parts = nil
+	return p.close()
+}
+
+func (p *parts) close() error {
+	var errs []error
+	if p.runner != nil {
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		errs = append(errs, p.runner.Shutdown(now))
+	}
+	for i := len(p.closers) - 1; i >= 0; i-- {
+		errs = append(errs, p.closers[i]())
+	}
+	return errors.Join(errs...)
+}
