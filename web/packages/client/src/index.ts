@@ -14,5 +14,6 @@ export {
 export { InlayError } from "./errors.ts";
 export { applyPatch } from "./patch.ts";
 export { adopt, emptyMessage, reduce, reduceAll } from "./reduce.ts";
+export type * from "./payloads.gen.ts";
 export { readSSE, type SSEFrame, type SSEOptions } from "./sse.ts";
 export type * from "./types.ts";

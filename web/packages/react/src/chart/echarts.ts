@@ -1,0 +1,56 @@
+// The parts of ECharts that the mappers use, in one lazy chunk.
+import {
+  BarChart,
+  BoxplotChart,
+  CandlestickChart,
+  FunnelChart,
+  GaugeChart,
+  HeatmapChart,
+  LineChart,
+  PieChart,
+  RadarChart,
+  ScatterChart,
+  TreemapChart,
+} from "echarts/charts";
+import {
+  AriaComponent,
+  DataZoomComponent,
+  GridComponent,
+  LegendScrollComponent,
+  MarkLineComponent,
+  RadarComponent,
+  TitleComponent,
+  TooltipComponent,
+  VisualMapContinuousComponent,
+} from "echarts/components";
+import { init, use } from "echarts/core";
+import { LabelLayout } from "echarts/features";
+import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
+
+use([
+  AriaComponent,
+  BarChart,
+  BoxplotChart,
+  CandlestickChart,
+  CanvasRenderer,
+  DataZoomComponent,
+  FunnelChart,
+  GaugeChart,
+  GridComponent,
+  HeatmapChart,
+  LabelLayout,
+  LegendScrollComponent,
+  LineChart,
+  MarkLineComponent,
+  PieChart,
+  RadarChart,
+  RadarComponent,
+  ScatterChart,
+  SVGRenderer,
+  TitleComponent,
+  TooltipComponent,
+  TreemapChart,
+  VisualMapContinuousComponent,
+]);
+
+export { init };
