@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/inlay-ui/inlay/store"
 )
@@ -17,11 +18,15 @@ func (t *tx) owned(o store.Owner, msg string) error {
 func (s *Store) PutBlockCall(ctx context.Context, c store.BlockCall) error {
 	return s.write(ctx, func(t *tx) error {
 		err := t.owned(c.Owner, c.Message)
+		var n int64
 		if err == nil {
-			_, err = t.exec(`INSERT INTO block_calls (block, message, tool, arguments, call) VALUES (?, ?, ?, ?, ?)
+			n, err = t.exec(`INSERT INTO block_calls (block, message, tool, arguments, call) VALUES (?, ?, ?, ?, ?)
 				ON CONFLICT (block) DO UPDATE SET tool = excluded.tool, arguments = excluded.arguments, call = excluded.call
 				WHERE message = excluded.message`,
 				c.Block, c.Message, c.Tool, []byte(c.Arguments), c.ToolCallID)
+		}
+		if err == nil && n == 0 {
+			err = fmt.Errorf("it is of another message: %w", store.ErrConflict)
 		}
 		return wrap("store the call of block "+c.Block, err)
 	})

@@ -63,6 +63,10 @@ func (s *Store) Tail(ctx context.Context, msg string, after uint64) iter.Seq2[ev
 // live is set.
 func (s *Store) follow(ctx context.Context, msg string, after uint64, live bool) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
+		if s.isClosed() {
+			yield(event.Event{}, store.ErrClosed)
+			return
+		}
 		r := reader{s: s, msg: msg, after: after, live: live, yield: yield}
 		if err := r.run(ctx); err != nil && !errors.Is(err, errEnough) {
 			yield(event.Event{}, err)

@@ -267,10 +267,17 @@ func (s *Store) closedOr(err error) error {
 	if err == nil {
 		return nil
 	}
+	if s.isClosed() {
+		return fmt.Errorf("%w: %w", store.ErrClosed, err)
+	}
+	return err
+}
+
+func (s *Store) isClosed() bool {
 	select {
 	case <-s.closing:
-		return fmt.Errorf("%w: %w", store.ErrClosed, err)
+		return true
 	default:
-		return err
+		return false
 	}
 }
