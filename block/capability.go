@@ -80,7 +80,7 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return s[:n] + "…"
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // Caps is what one reader can draw. The zero value has declared nothing.
@@ -109,34 +109,47 @@ func (c Caps) Can(name string, version int) bool {
 	return c.majors[ShortName(name)] == version
 }
 
-// Negotiate intersects a list of tokens with the registry. With short, names
-// without a namespace are built-ins, as in the X-Blocks header. Malformed
-// tokens are dropped and named in Rejected; unknown ones fall out silently.
-func (r *Registry) Negotiate(list string, short bool) Caps {
-	c := Caps{Declared: true, majors: make(map[string]int)}
-	n := 0
+// ParseTokens parses a comma-separated list. Malformed tokens, and all beyond
+// MaxTokens, are rejected without harm to the others; empty elements are
+// skipped. With short, as in the X-Blocks header, names without a namespace
+// are built-ins and blanks around a token do not count.
+func ParseTokens(list string, short bool) (tokens []Token, rejected []string) {
+	reject := func(item string) {
+		if len(rejected) < MaxTokens {
+			rejected = append(rejected, clip(item, 200))
+		}
+	}
 	for item := range strings.SplitSeq(list, ",") {
-		item = strings.Trim(item, " \t")
+		if short {
+			item = strings.Trim(item, " \t")
+		}
 		if item == "" {
 			continue
-		}
-		if n++; n > MaxTokens {
-			c.Rejected = append(c.Rejected, clip(item, 200))
-			break
 		}
 		full := item
 		if short && !strings.Contains(item, ".") {
 			full = BuiltinNamespace + "." + item
 		}
 		t, err := ParseToken(full)
-		if err != nil {
-			c.Rejected = append(c.Rejected, clip(item, 200))
+		if err != nil || len(tokens) == MaxTokens {
+			reject(item)
 			continue
 		}
-		if _, ok := r.Lookup(t.TypeName(), t.Major); !ok {
-			continue
+		tokens = append(tokens, t)
+	}
+	return tokens, rejected
+}
+
+// Negotiate intersects a list, parsed by ParseTokens, with the registry.
+// Tokens of types that are not registered fall out silently; of two majors of
+// one type the highest common one stays.
+func (r *Registry) Negotiate(list string, short bool) Caps {
+	tokens, rejected := ParseTokens(list, short)
+	c := Caps{Declared: true, Rejected: rejected, majors: make(map[string]int)}
+	for _, t := range tokens {
+		if _, ok := r.Lookup(t.TypeName(), t.Major); ok {
+			c.majors[t.TypeName()] = max(c.majors[t.TypeName()], t.Major)
 		}
-		c.majors[t.TypeName()] = max(c.majors[t.TypeName()], t.Major)
 	}
 	for _, t := range r.Types() {
 		if c.majors[t.Name] == t.Version {

@@ -83,8 +83,13 @@ func (t Type) Namespace() (namespace, name string) {
 }
 
 // ShortName strips the built-in namespace, so that "inlay.chart" and "chart"
-// are one name.
-func ShortName(name string) string { return strings.TrimPrefix(name, BuiltinNamespace+".") }
+// are one name. Names of namespaces below it stay as they are.
+func ShortName(name string) string {
+	if short, ok := strings.CutPrefix(name, BuiltinNamespace+"."); ok && !strings.Contains(short, ".") {
+		return short
+	}
+	return name
+}
 
 // Registry is the set of block types of an installation. It is safe for
 // concurrent use; types are normally added at start.
