@@ -322,9 +322,6 @@ func sendError(parent context.Context, err error) error {
 	return &tool.Error{Code: block.CodeDataFetchFailed, Message: "The data source could not be reached.", Retryable: true, Err: err}
 }
 
-// CodeNotFound is the block code for an answer 404 or 410.
-const CodeNotFound = "NOT_FOUND"
-
 // statusError turns a status outside 2xx into the error for it.
 func statusError(resp *http.Response) error {
 	n := resp.StatusCode
@@ -336,7 +333,7 @@ func statusError(resp *http.Response) error {
 	case n == http.StatusUnauthorized || n == http.StatusForbidden:
 		e.Code, e.Message = block.CodeNotAuthorized, "You are not allowed to read this data."
 	case n == http.StatusNotFound || n == http.StatusGone:
-		e.Code, e.Message = CodeNotFound, "The data source has nothing under this name."
+		e.Message = "The data source has nothing under this name."
 	case n == http.StatusRequestTimeout || n == http.StatusTooManyRequests:
 		e.Message, e.Retryable = "The data source is busy.", true
 	case n >= 500:
