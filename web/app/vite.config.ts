@@ -21,7 +21,7 @@ export default defineConfig({
   plugins: [woff2Only(), react()],
   resolve: { conditions: ["inlay-source", "module", "browser", "development|production"] },
   build: {
-    outDir: "../dist",
+    outDir: process.env.INLAY_DIST ?? "../dist",
     emptyOutDir: true,
     assetsDir: "assets",
     // Inlined assets would need data: in the page's content security policy.
