@@ -1,0 +1,393 @@
+package scripted
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/inlay-ui/inlay/model"
+)
+
+// op is one thing to be played; exactly one member is set.
+type op struct {
+	text, thought string
+	call          *model.Call
+	wait          time.Duration
+	fail          *failure
+}
+
+// plan is what one request will be answered with.
+type plan struct {
+	scenario string
+	id       string
+	pace     float64
+	ops      []op
+	finish   model.Finish
+	usage    model.Usage
+}
+
+// errMissingTool says that a scene cannot be played as written.
+type errMissingTool string
+
+func (e errMissingTool) Error() string { return "tool " + string(e) + " is not offered" }
+
+// scope is what the templates of a scene see.
+type scope struct {
+	Lang    string
+	R       map[string]any   // facts of the first good result, else of the first
+	Results []map[string]any // facts of all results of the last step
+	Error   map[string]any   // of the first failed result
+	Missing string           // the tool that is needed and not offered
+	I       int              // round of a say with times, from 1
+
+	script *script
+	req    model.Request
+	asked  int // index of the last user message
+	tools  map[string]bool
+}
+
+// newScope reads the conversation.
+func newScope(s *script, req model.Request) *scope {
+	c := &scope{Lang: "en", script: s, req: req, asked: -1, tools: map[string]bool{}}
+	for i, m := range req.Messages {
+		if m.Role == model.RoleUser {
+			c.asked = i
+		}
+	}
+	if strings.ContainsFunc(c.question(), func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		c.Lang = "zh"
+	}
+	if req.ToolChoice != model.ToolNone {
+		for _, t := range req.Tools {
+			c.tools[t.Name] = true
+		}
+	}
+	return c
+}
+
+func (c *scope) question() string {
+	if c.asked < 0 {
+		return ""
+	}
+	return strings.TrimSpace(c.req.Messages[c.asked].Content)
+}
+
+// turn counts the model calls since the question, and reads the results of the
+// last step's tools.
+func (c *scope) turn() int {
+	n := 1
+	for _, m := range c.req.Messages[c.asked+1:] {
+		switch m.Role {
+		case model.RoleAssistant:
+			n++
+			c.Results, c.Error = nil, nil
+		case model.RoleTool:
+			f := facts(m.Content)
+			if e, bad := f["error"].(map[string]any); bad && c.Error == nil {
+				c.Error = e
+			}
+			c.Results = append(c.Results, f)
+		}
+	}
+	for _, f := range c.Results {
+		if c.R == nil || c.R["error"] != nil && f["error"] == nil {
+			c.R = f
+		}
+	}
+	return n
+}
+
+// outcome is error when no tool of the last step succeeded.
+func (c *scope) outcome() string {
+	if c.R != nil && c.R["error"] != nil {
+		return "error"
+	}
+	return "ok"
+}
+
+// Var reads a variable from the conversation.
+func (c *scope) Var(name string) (string, error) {
+	v, ok := c.script.variables[name]
+	if !ok {
+		return "", fmt.Errorf("there is no variable %q", name)
+	}
+	for i := c.asked; i >= 0; i-- {
+		m := c.req.Messages[i]
+		if m.Role == model.RoleUser || m.Role == model.RoleAssistant {
+			for _, r := range v.Rules {
+				if at := r.Find.FindStringSubmatchIndex(m.Content); at != nil {
+					return string(r.Find.ExpandString(nil, r.As, m.Content, at)), nil
+				}
+			}
+		}
+		if v.Here {
+			break
+		}
+	}
+	return v.Default, nil
+}
+
+// Questions lists what can be asked with the tools that are offered.
+func (c *scope) Questions() []string { return c.script.questions(c.Lang, c.tools) }
+
+func (s *script) questions(lang string, tools map[string]bool) []string {
+	var list []string
+	for _, sc := range s.scenarios {
+		if len(sc.Questions[lang]) > 0 && sc.When.has(tools) {
+			list = append(list, sc.Questions[lang][0])
+		}
+	}
+	return list
+}
+
+func (s *script) find(name string) *scenario {
+	for _, sc := range s.scenarios {
+		if sc.name == name {
+			return sc
+		}
+	}
+	return nil
+}
+
+func (w condition) has(tools map[string]bool) bool {
+	return !slices.ContainsFunc(w.Tools, func(name string) bool { return !tools[name] })
+}
+
+// fits reports whether the condition meets the question, tools aside.
+func (w condition) fits(c *scope) bool {
+	if w.Not.in(c.question()) {
+		return false
+	}
+	if w.System.Regexp != nil && !slices.ContainsFunc(c.req.Messages, func(m model.Message) bool {
+		return m.Role == model.RoleSystem && w.System.in(m.Content)
+	}) {
+		return false
+	}
+	for _, p := range w.Match {
+		if p.in(c.question()) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose finds the scenario for the question. Once an answer is under way its
+// tools are not asked for again: they may have been withdrawn meanwhile.
+func (c *scope) choose(turn int) *scenario {
+	var lacking *scenario
+	for _, sc := range c.script.scenarios {
+		switch {
+		case !sc.When.fits(c):
+		case turn > 1 || sc.When.has(c.tools):
+			return sc
+		case lacking == nil:
+			lacking = sc
+		}
+	}
+	if lacking == nil {
+		return c.script.find(unknownScenario)
+	}
+	for _, name := range lacking.When.Tools {
+		if !c.tools[name] {
+			c.Missing = name
+			break
+		}
+	}
+	return c.script.find(missingScenario)
+}
+
+// plan decides on the answer. forced names a scenario and may be empty.
+func (s *script) plan(req model.Request, forced string) (*plan, error) {
+	c := newScope(s, req)
+	turn := c.turn()
+	sc := c.choose(turn)
+	if forced != "" {
+		if sc = s.find(forced); sc == nil {
+			return nil, &model.Error{Code: model.CodeBadRequest, Status: 400, Message: fmt.Sprintf("there is no scenario %q", forced)}
+		}
+	}
+	if sc == nil {
+		return nil, &model.Error{Code: model.CodeBadRequest, Status: 400, Message: "no scenario fits and none is called " + unknownScenario}
+	}
+	p := &plan{scenario: sc.name, id: hash(sc.name, req.Messages), pace: cmp.Or(sc.Pace, 1)}
+	ops, err := c.scene(sc, turn, p.id)
+	var missing errMissingTool
+	if errors.As(err, &missing) {
+		c.Missing = string(missing)
+		if sc = s.find(missingScenario); sc != nil {
+			ops, err = c.scene(sc, 1, p.id)
+		}
+	}
+	if err != nil {
+		return nil, &model.Error{Code: model.CodeBadResponse, Status: 500, Message: "scenario " + sc.name + ": " + err.Error(), Err: err}
+	}
+	p.ops, p.finish = ops, model.FinishStop
+	in, out := 0, 0
+	for _, m := range req.Messages {
+		in += len(m.Content)
+	}
+	for _, o := range ops {
+		out += len(o.text) + len(o.thought)
+		if o.call != nil {
+			p.finish = model.FinishToolCalls
+			out += len(o.call.Name) + len(o.call.Raw)
+		}
+		if o.fail != nil && o.fail.Finish != "" {
+			p.finish = model.Finish(o.fail.Finish)
+		}
+	}
+	// About four bytes make a token; nothing more exact is claimed.
+	p.usage = model.Usage{InputTokens: (in + 3) / 4, OutputTokens: (out + 3) / 4}
+	return p, nil
+}
+
+// hash names an answer by its scenario and its messages.
+func hash(scenario string, messages []model.Message) string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	// Neither writing to a hash nor encoding plain structs fails.
+	_ = enc.Encode(scenario)
+	_ = enc.Encode(messages)
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// scene turns the steps of the entry that fits into ops.
+func (c *scope) scene(sc *scenario, turn int, id string) ([]op, error) {
+	for _, t := range sc.Turns {
+		if t.Turn != 0 && t.Turn != turn || t.If != "" && t.If != c.outcome() {
+			continue
+		}
+		var ops []op
+		paragraphs, calls := 0, 0
+		say := func(s string) {
+			if s == "" {
+				return
+			}
+			if paragraphs++; paragraphs > 1 {
+				s = "\n\n" + s
+			}
+			ops = append(ops, op{text: s})
+		}
+		for _, s := range t.Do {
+			switch {
+			case s.Say != nil:
+				for c.I = 1; c.I <= max(s.Times, 1); c.I++ {
+					say(c.paragraph(*s.Say))
+				}
+			case s.Think != nil:
+				if thought := c.paragraph(*s.Think); thought != "" {
+					ops = append(ops, op{thought: thought + "\n"})
+				}
+			case s.Fence != nil:
+				say("```" + s.Fence.Name + "\n" + c.paragraph(*s.Fence.Body) + "\n```")
+			case s.Placeholder != nil:
+				card, err := c.expand(*s.Placeholder.ID)
+				if err == nil {
+					say("[(" + s.Placeholder.Card + ":" + card + ")]")
+				}
+			case s.Tag != nil:
+				say(c.tag(*s.Tag))
+			case s.Call != nil:
+				call, err := c.call(*s.Call)
+				if err != nil {
+					return nil, err
+				}
+				calls++
+				call.ID = fmt.Sprintf("call_%s_%d", id, calls)
+				ops = append(ops, op{call: &call})
+			case s.Wait > 0:
+				ops = append(ops, op{wait: time.Duration(s.Wait)})
+			case s.Fail != nil:
+				ops = append(ops, op{fail: s.Fail})
+			}
+		}
+		return ops, nil
+	}
+	return nil, nil
+}
+
+func (c *scope) expand(t text) (string, error) {
+	var b strings.Builder
+	if err := t.Execute(&b, c); err != nil {
+		return "", err
+	}
+	return strings.TrimRight(b.String(), "\n"), nil
+}
+
+// paragraph joins the sentences that have all their facts.
+func (c *scope) paragraph(w words) string {
+	var kept []string
+	for _, t := range w[c.Lang] {
+		if s, err := c.expand(t); err == nil && s != "" {
+			kept = append(kept, s)
+		}
+	}
+	if c.Lang == "zh" {
+		return strings.Join(kept, "")
+	}
+	return strings.Join(kept, " ")
+}
+
+func (c *scope) tag(t tag) string {
+	var b strings.Builder
+	b.WriteString("<" + t.Name)
+	for _, name := range sortedKeys(t.Attrs) {
+		if value, err := c.expand(t.Attrs[name]); err == nil {
+			fmt.Fprintf(&b, " %s=%q", name, value)
+		}
+	}
+	if t.Body == nil {
+		return b.String() + "/>"
+	}
+	return b.String() + ">" + c.paragraph(*t.Body) + "</" + t.Name + ">"
+}
+
+// call builds a tool call.
+func (c *scope) call(s callStep) (model.Call, error) {
+	if !s.Unoffered && !c.tools[s.Tool] {
+		return model.Call{}, errMissingTool(s.Tool)
+	}
+	call := model.Call{Name: s.Tool}
+	if s.Raw != nil {
+		raw, err := c.expand(*s.Raw)
+		if err != nil {
+			return call, err
+		}
+		call.Raw = raw
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(raw), &object); err != nil {
+			call.Err = "the arguments are not a JSON object: " + err.Error()
+		} else {
+			call.Arguments = json.RawMessage(raw)
+		}
+		return call, nil
+	}
+	args := map[string]any{}
+	for name, a := range s.args {
+		args[name] = a.value
+		if a.template == nil {
+			continue
+		}
+		value, err := c.expand(*a.template)
+		if err != nil {
+			return call, fmt.Errorf("argument %s: %w", name, err)
+		}
+		args[name] = value
+		if a.number {
+			args[name] = json.Number(value)
+		}
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return call, fmt.Errorf("arguments of %s: %w", s.Tool, err)
+	}
+	call.Arguments, call.Raw = raw, string(raw)
+	return call, nil
+}

@@ -1,0 +1,431 @@
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/inlay-ui/inlay/model"
+)
+
+// results are sample answers of the tools, in the form that a turn hands on.
+var results = map[string]string{
+	"show_sales_chart":       "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Sample quarter, sales by region (k)\nrows: 5\ncolumns: region, Sales\nseries Sales: total 1234.5, max 320 (East), min 99 (West Coast (new)), change first→last -12.5%\ntop: East 320; South 280; North 201",
+	"show_region_detail":     "Shown to the user as a chart block; do not repeat the numbers.\ntitle: East, cities\nrows: 3\ncolumns: city, Sales\nseries Sales: total 320 CNY, max 150 CNY (Old Town), min 70 CNY (Port)\ntop: Old Town 150 CNY; Hill 100 CNY; Port 70 CNY",
+	"show_server_errors":     "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Errors\nrows: 3\ncolumns: route, Errors\nseries Errors: total 41, max 30 (/cart), min 1 (/login)\ntop: /cart 30; /pay 10; /login 1",
+	"show_unemployment":      "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Unemployment\nrows: 120\ncolumns: date, Mining, Construction\nseries Mining: total 700, max 9.1% (month A), min 2.2% (month B), change first→last +4.4%\nseries Construction: total 900, max 27.1% (month C), min 4.4% (month D), change first→last +8.8%\ntop: month A 9.1%; month E 9%; month F 8.8%",
+	"show_airports_by_state": "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Airports\nrows: 50\ncolumns: state, Airports\nseries Airports: total 3376, max 263 (AK), min 5 (DE)\ntop: AK 263; TX 209; CA 205",
+	"show_sales_summary":     "Shown to the user as a metric block; do not repeat the numbers.\ntitle: Summary\nitem Revenue: 1234.5 (+3%)\nitem Orders: 77",
+	"list_orders":            "Shown to the user as a table block; do not repeat the numbers.\nrows: 50\nrows in source: 812\ncolumns: Order, Amount\nseries Amount: total 9000, max 880 (S-17), min 11 (S-40)\ntop: S-17 880; S-3 870; S-9 860",
+	"broken_source":          "Shown to the user as a chart block; do not repeat the numbers.\ntitle: A source that answered",
+	"slow_report":            "Shown to the user as a table block; do not repeat the numbers.\nrows: 4\ncolumns: Step, Seconds",
+}
+
+const failed = "error: DATA_FETCH_FAILED The source did not answer.\nretryable: true"
+
+func tools() []model.ToolSpec {
+	var specs []model.ToolSpec
+	for _, name := range sortedKeys(results) {
+		specs = append(specs, model.ToolSpec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)})
+	}
+	return specs
+}
+
+// answer is what a tool tells the model about a call.
+func answer(c model.Call, broken bool) string {
+	var args map[string]any
+	told, known := results[c.Name]
+	switch {
+	case !known:
+		return "error: unknown_tool There is no tool " + c.Name + "."
+	case c.Err != "" || json.Unmarshal(c.Arguments, &args) != nil,
+		c.Name == "show_sales_chart" && args["quarter"] == nil:
+		return "error: invalid_arguments They do not fit.\nNothing was done."
+	case broken:
+		return failed
+	}
+	return told
+}
+
+// converse asks a question and runs the tools until the model has answered or
+// has had enough steps. It returns all responses.
+func converse(t *testing.T, m model.Model, question string, broken bool, seed *int64) []model.Response {
+	t.Helper()
+	const steps = 8
+	req := model.Request{Messages: []model.Message{{Role: model.RoleSystem, Content: "x"}, {Role: model.RoleUser, Content: question}}, Tools: tools(), Seed: seed}
+	var all []model.Response
+	for step := 1; ; step++ {
+		if step == steps {
+			req.ToolChoice = model.ToolNone
+		}
+		var text, thought strings.Builder
+		var started []string
+		resp, err := m.Stream(context.Background(), req, func(d model.Delta) error {
+			if d.CallStarted != "" {
+				started = append(started, d.CallStarted)
+			}
+			if !utf8.ValidString(d.Text) {
+				t.Errorf("%s: a piece is cut inside a character: %q", question, d.Text)
+			}
+			text.WriteString(d.Text)
+			thought.WriteString(d.Reasoning)
+			return nil
+		})
+		var failure *model.Error
+		if errors.As(err, &failure) && failure.Retryable && step < steps {
+			continue
+		}
+		if err != nil {
+			resp.FinishRaw = failure.Code
+		}
+		if text.String() != resp.Text || thought.String() != resp.Reasoning || resp.Finish != model.FinishIncomplete && len(started) != len(resp.Calls) {
+			t.Errorf("%s: pieces and response differ: %q, %q, %q; %+v", question, text.String(), thought.String(), started, resp)
+		}
+		all = append(all, resp)
+		if resp.Finish != model.FinishToolCalls || step == steps {
+			return all
+		}
+		req.Messages = append(req.Messages, resp.Assistant())
+		for _, c := range resp.Calls {
+			req.Messages = append(req.Messages, model.Message{Role: model.RoleTool, CallID: c.ID, Content: answer(c, broken)})
+		}
+	}
+}
+
+func fresh(t testing.TB, opts Options) *Model {
+	t.Helper()
+	m, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// eachQuestion runs f for every question of every scenario.
+func eachQuestion(t *testing.T, f func(t *testing.T, sc *scenario, question string)) {
+	for _, sc := range fresh(t, Options{}).script.scenarios {
+		for _, lang := range languages {
+			for _, q := range sc.Questions[lang] {
+				t.Run(sc.name+"/"+q, func(t *testing.T) { f(t, sc, q) })
+			}
+		}
+	}
+}
+
+func TestQuestionsFindTheirScenario(t *testing.T) {
+	m := fresh(t, Options{})
+	eachQuestion(t, func(t *testing.T, sc *scenario, q string) {
+		p, err := m.script.plan(model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: q}}, Tools: tools()}, "")
+		if err != nil || p.scenario != sc.name {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+	for q, want := range map[string]string{
+		"sales by region":                    "sales-by-region",
+		"Please show me a chart of Q1 sales": "sales-by-region",
+		"Q3 各区域销售怎么样":                        "sales-by-region",
+		"as a line":                          "sales-line",
+		"占比":                                 "sales-share",
+		"drill into East":                    "region-detail",
+		"many 500s right now?":               "server-errors",
+		"sales summary":                      "sales-summary",
+		"top 500 orders":                     "top-orders",
+		"drop me":                            "drop",
+		"慢":                                  "slow-report",
+		"bad arguments":                      "bad-arguments",
+		"思考":                                 "think",
+		"rate limit":                         "rate-limit",
+		"两个图":                                "two-charts",
+		"What is the meaning of life?":       "unknown",
+		"":                                   "unknown",
+	} {
+		p, err := m.script.plan(model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: q}}, Tools: tools()}, "")
+		if err != nil || p.scenario != want {
+			t.Errorf("%q: %+v, %v, want %s", q, p, err, want)
+		}
+	}
+}
+
+func TestEveryScenarioRuns(t *testing.T) {
+	number := regexp.MustCompile(`\d+(?:\.\d+)?`)
+	eachQuestion(t, func(t *testing.T, sc *scenario, q string) {
+		all := converse(t, fresh(t, Options{}), q, false, nil)
+		if again := converse(t, fresh(t, Options{}), q, false, nil); !reflect.DeepEqual(all, again) {
+			t.Errorf("two runs differ:\n%+v\n%+v", all, again)
+		}
+		last := all[len(all)-1]
+		if last.Text == "" && sc.name != "model-error" {
+			t.Errorf("no answer: %+v", all)
+		}
+		known := q
+		for _, r := range all {
+			for _, c := range r.Calls {
+				known += string(c.Arguments) + results[c.Name]
+			}
+		}
+		if sc.name == "bad-arguments" { // its steps are numbered
+			known += "1234"
+		}
+		if len(sc.When.Tools) == 0 {
+			return
+		}
+		for _, r := range all {
+			for _, n := range number.FindAllString(r.Text, -1) {
+				if !strings.Contains(known, n) {
+					t.Errorf("the figure %s is made up: %q", n, r.Text)
+				}
+			}
+		}
+		// The same with tools that fail: no figure of a result may be left.
+		for _, r := range converse(t, fresh(t, Options{}), q, true, nil) {
+			if strings.Contains(r.Text, "1234") || strings.Contains(r.Text, "<no value>") {
+				t.Errorf("figures without a result: %q", r.Text)
+			}
+		}
+	})
+}
+
+func TestAnswers(t *testing.T) {
+	for _, test := range []struct {
+		question string
+		broken   bool
+		want     string
+	}{
+		{"Show the Q3 sales by region", false, "**East** leads with 320, **West Coast (new)** is last with 99. Together the 5 regions come to 1234.5."},
+		{"Q3 各区域销售怎么样", false, "**East**以 320 领先,**West Coast (new)**最低,为 99。5 个区域合计 1234.5。"},
+		{"Show the Q3 sales by region", true, "The source answered: DATA_FETCH_FAILED."},
+		{"Show the cities of East in 2026Q3", false, "**Old Town** sells the most with 150 CNY. Then come Hill (100 CNY) and Port (70 CNY)."},
+		{"How has the U.S. unemployment rate by industry developed?", false, "**Construction** with 27.1% (month C). Its own lowest point was 4.4% (month D). From the first to the last value it changed by +8.8%."},
+		{"销售概况", false, "其中Revenue为 1234.5 (+3%)。"},
+		{"List the top 50 orders", false, "The largest amounts to 880 (S-17)."},
+		{"Call a tool with bad arguments", false, "Nothing was run until the arguments fitted. The chart shows Sample quarter, sales by region (k)."},
+		{"Ask a broken source", true, "did not answer (DATA_FETCH_FAILED)"},
+		{"Call tools in a loop", false, "needs the tool `show_sales_summary`"},
+		{"What is this?", false, "- Show the Q3 sales by region\n"},
+		{"这是什么?", false, "- Q3 各区域销售怎么样\n"},
+		{"Run into the rate limit", false, "the second one went through"},
+		{"Let the model fail", false, ""},
+	} {
+		all := converse(t, fresh(t, Options{}), test.question, test.broken, nil)
+		if last := all[len(all)-1]; !strings.Contains(last.Text, test.want) {
+			t.Errorf("%s: %q, want %q", test.question, last.Text, test.want)
+		}
+	}
+	all := converse(t, fresh(t, Options{}), "Write a long answer", false, nil)
+	if n := len(all[0].Text); n < 30<<10 || n > 48<<10 {
+		t.Errorf("a long answer has %d bytes", n)
+	}
+	all = converse(t, fresh(t, Options{}), "Drop the connection to the model", false, nil)
+	if all[0].Finish != model.FinishIncomplete || all[0].Text == "" {
+		t.Errorf("dropped: %+v", all[0])
+	}
+	all = converse(t, fresh(t, Options{}), "Stop at the length limit", false, nil)
+	if all[0].Finish != model.FinishLength {
+		t.Errorf("cut off: %+v", all[0])
+	}
+	all = converse(t, fresh(t, Options{}), "Think before you answer", false, nil)
+	if strings.Count(all[0].Reasoning, "\n") != 3 {
+		t.Errorf("reasoning %q", all[0].Reasoning)
+	}
+}
+
+func TestArgumentsFollowTheConversation(t *testing.T) {
+	m := fresh(t, Options{})
+	for _, test := range []struct {
+		said []string
+		want string
+	}{
+		{[]string{"Q2 sales by region"}, `{"quarter":"2026Q2"}`},
+		{[]string{"Sales by region in 2025 Q1? I mean 2025Q1 sales by region"}, `{"quarter":"2025Q1"}`},
+		{[]string{"第一季度各区域销售"}, `{"quarter":"2026Q1"}`},
+		{[]string{"Q2 sales by region", "Here they are.", "Show that as a line"}, `{"chartType":"line","quarter":"2026Q2"}`},
+		{[]string{"看占比"}, `{"chartType":"pie","quarter":"2026Q3"}`},
+		{[]string{"展开华南 2026Q1 各城市的数据"}, `{"quarter":"2026Q1","region":"South"}`},
+		{[]string{"Show the cities of Lake District in 2026Q1"}, `{"quarter":"2026Q1","region":"Lake District"}`},
+		{[]string{"top 7 orders"}, `{"limit":7}`},
+		{[]string{"many 500s in the last 30 minutes"}, `{"minutes":30}`},
+		{[]string{"slow report of 3 seconds"}, `{"seconds":3}`},
+	} {
+		req := model.Request{Tools: tools()}
+		for i, s := range test.said {
+			role := model.RoleUser
+			if i%2 == 1 {
+				role = model.RoleAssistant
+			}
+			req.Messages = append(req.Messages, model.Message{Role: role, Content: s})
+		}
+		resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+		if err != nil || len(resp.Calls) != 1 || string(resp.Calls[0].Arguments) != test.want {
+			t.Errorf("%q: %+v, %v, want %s", test.said, resp.Calls, err, test.want)
+		}
+	}
+}
+
+func TestMissingTool(t *testing.T) {
+	m := fresh(t, Options{})
+	req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: "Q3 sales by region"}}}
+	resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+	if err != nil || !strings.Contains(resp.Text, "`show_sales_chart`") || len(resp.Calls) != 0 {
+		t.Errorf("%+v, %v", resp, err)
+	}
+	if q := m.Questions("en"); slices.Contains(q, "Show the Q3 sales by region") || !slices.Contains(q, "Show me the SQL") {
+		t.Errorf("questions %q", q)
+	}
+	if q := m.Questions("zh", "show_sales_chart"); len(q) == 0 || q[0] != "Q3 各区域销售怎么样" {
+		t.Errorf("questions %q", q)
+	}
+}
+
+func TestRateLimitTakesTurns(t *testing.T) {
+	m := fresh(t, Options{})
+	req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: "rate limit"}}}
+	for i := range 4 {
+		_, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+		var e *model.Error
+		limited := errors.As(err, &e) && e.Code == model.CodeRateLimited && e.Retryable && e.RetryAfter == time.Second
+		if i%2 == 0 && !limited || i%2 == 1 && err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+}
+
+func TestPiecesCoverEveryPlace(t *testing.T) {
+	const s = "```Card\n{\"a\":\"\\u4e2d\"}\n``` [(Card:id-1)] <tag attr=\"x\"/> 中文与 English 😀 done."
+	places := map[int]bool{}
+	for seed := int64(1); seed <= cutEvery; seed++ {
+		var parts []string
+		at := 0
+		for p := range pieces(s, seed) {
+			parts = append(parts, p)
+			at += len(p)
+			places[at] = true
+		}
+		if strings.Join(parts, "") != s {
+			t.Fatalf("seed %d loses text: %q", seed, parts)
+		}
+	}
+	for i := range s {
+		if i > 0 && !places[i] {
+			t.Errorf("no seed cuts at %d", i)
+		}
+	}
+}
+
+func TestTiming(t *testing.T) {
+	ask := func(timing Timing, question string) (model.Response, time.Duration) {
+		m := fresh(t, Options{Timing: timing})
+		start := time.Now()
+		resp, err := m.Stream(context.Background(), model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: question}}}, func(model.Delta) error { return nil })
+		if err != nil {
+			t.Error(err)
+		}
+		return resp, time.Since(start)
+	}
+	if _, took := ask(Timing{FirstToken: 60 * time.Millisecond}, "Show me the SQL"); took < 60*time.Millisecond {
+		t.Errorf("first token after %v", took)
+	}
+	if _, took := ask(Timing{PerSecond: 1000}, "Show me the SQL"); took < 30*time.Millisecond {
+		t.Errorf("all pieces after %v", took)
+	}
+	if _, took := ask(Timing{StallAfter: 20, StallFor: 50 * time.Millisecond}, "Show me the SQL"); took < 50*time.Millisecond {
+		t.Errorf("stalled for %v", took)
+	}
+	if resp, _ := ask(Timing{DropAfter: 20}, "Show me the SQL"); resp.Finish != model.FinishIncomplete || len(resp.Text) < 20 || len(resp.Text) > 40 {
+		t.Errorf("dropped: %+v", resp)
+	}
+	if _, took := ask(Timing{}, "think"); took > time.Second {
+		t.Errorf("waits are played: %v", took)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_, err := fresh(t, Options{Timing: HumanSpeed()}).Stream(ctx, model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: "think"}}}, func(model.Delta) error { return nil })
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled: %v", err)
+	}
+	refuse := errors.New("no more")
+	_, err = fresh(t, Options{}).Stream(context.Background(), model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: "think"}}}, func(model.Delta) error { return refuse })
+	if err != refuse {
+		t.Errorf("an error of the caller: %v", err)
+	}
+}
+
+func TestOwnScenarios(t *testing.T) {
+	own := fstest.MapFS{
+		"cards.yaml": {Data: []byte(`
+order: 1
+questions: {en: [Show a card], zh: [看卡片]}
+when: {match: {en: 'card', zh: '卡片'}, system: 'cards on'}
+turns:
+  - do:
+      - fence: {name: Card, body: '{"id": "w-1"}'}
+      - placeholder: {card: Card, id: '{{.Var "card"}}'}
+      - tag: {name: my-card, attrs: {id: w-2, kind: '{{.Lang}}'}}
+      - tag: {name: my-card, body: {en: inside, zh: 里面}}
+      - say: {en: ['Kept.', '{{.R.nothing}} left out.'], zh: ['{{.R.nothing}}']}
+`)},
+		"think.yaml": {Data: []byte("when: {match: {en: think}}\nturns: [{do: [{say: Mine.}]}]\n")},
+		"_more.yaml": {Data: []byte("card: {default: c-7}\n")},
+	}
+	m := fresh(t, Options{Scenarios: own})
+	ask := func(system, question string) string {
+		resp, err := m.Stream(context.Background(), model.Request{Messages: []model.Message{{Role: model.RoleSystem, Content: system}, {Role: model.RoleUser, Content: question}}}, func(model.Delta) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Text
+	}
+	want := "```Card\n{\"id\": \"w-1\"}\n```\n\n[(Card:c-7)]\n\n<my-card id=\"w-2\" kind=\"en\"/>\n\n<my-card>inside</my-card>\n\nKept."
+	if got := ask("cards on", "a card"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := ask("", "a card"); !strings.Contains(got, "no script fits") {
+		t.Errorf("without the mark in the system prompt: %q", got)
+	}
+	if got := ask("", "think"); got != "Mine." {
+		t.Errorf("a replaced scenario: %q", got)
+	}
+	for name, file := range map[string]string{
+		"no turns":       "order: 1",
+		"unknown member": "turns: [{do: [{shout: x}]}]",
+		"two in one":     "turns: [{do: [{say: x, wait: 1s}]}]",
+		"bad template":   "turns: [{do: [{say: '{{'}]}]",
+		"bad expression": "when: {match: {en: '('}}\nturns: [{do: []}]",
+		"no Chinese":     "turns: [{do: [{say: {en: x}}]}]",
+		"bad condition":  "turns: [{if: maybe, do: []}]",
+		"bad duration":   "turns: [{do: [{wait: long}]}]",
+	} {
+		if _, err := New(Options{Scenarios: fstest.MapFS{"x.yaml": {Data: []byte(file)}}}); err == nil || !strings.Contains(err.Error(), "x.yaml") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFacts(t *testing.T) {
+	f := facts("Shown.\ntitle: T: x\nrows in source: 9\nseries A: total 10 EUR, max 7 EUR (a (b)), min 3 EUR (c)\ntop: Q1 2026 7 EUR; c 3 EUR\nitem X: 4\nerror: CODE some words\nretryable: true")
+	for path, want := range map[string]any{
+		"title": "T: x", "rows_in_source": "9", "s.maxLabel": "a (b)", "s.total": "10 EUR", "top1.label": "Q1 2026", "top1.value": "7 EUR",
+		"top2.label": "c", "item1.value": "4", "error.code": "CODE", "error.message": "some words", "retryable": "true",
+	} {
+		var v any = f
+		for _, p := range strings.Split(path, ".") {
+			v = v.(map[string]any)[p]
+		}
+		if v != want {
+			t.Errorf("%s is %v, want %v", path, v, want)
+		}
+	}
+	if f := facts(`{"facts":"title: T\nrows: 3","n":4,"ok":true}`); f["title"] != "T" || f["rows"] != "3" || f["n"] != "4" || f["ok"] != "true" {
+		t.Errorf("JSON: %v", f)
+	}
+	if f := facts("max: East 320"); f["max"] != "East 320" {
+		t.Errorf("plain line: %v", f)
+	}
+}
