@@ -6,7 +6,15 @@ import type {
   Message,
 } from "@inlay-ui/client";
 import { useChat } from "@inlay-ui/react";
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import {
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { Announcer, announcements } from "./announce.ts";
 import { Composer } from "./components/Composer.tsx";
 import { DemoBadge } from "./components/DemoBadge.tsx";
@@ -59,7 +67,7 @@ export function Page({
   const list = useMemo(() => new ConversationList(client), [client]);
   const listState = useSyncExternalStore(list.subscribe, list.getState);
   const chat = useChat(route.conversationId ? { conversationId: route.conversationId } : {});
-  const { messages, status, connection } = chat;
+  const { messages, status, connection, error } = chat;
   const busy = status === "sending" || status === "streaming";
 
   const [drafts, setDrafts] = useState<Record<string, string>>({});
@@ -73,6 +81,8 @@ export function Page({
   const search = useRef<HTMLInputElement>(null);
   const toggle = useRef<HTMLButtonElement>(null);
   const feed = useStickyScroll(chat.conversationId ?? "");
+  // Has no dependencies: every change of this page may change the feed's height.
+  useLayoutEffect(feed.sync);
   const live = useRef<HTMLDivElement>(null);
   const [announcer] = useState(
     () =>
@@ -81,7 +91,8 @@ export function Page({
       }),
   );
 
-  const draftKey = route.conversationId ?? newDraft;
+  const { conversationId } = route;
+  const draftKey = conversationId ?? newDraft;
   const draft = drafts[draftKey] ?? "";
   const setDraft = (text: string) => setDrafts((old) => ({ ...old, [draftKey]: text }));
 
@@ -92,8 +103,8 @@ export function Page({
   const { go } = route;
   const startedId = chat.conversationId ?? null;
   useEffect(() => {
-    if (route.conversationId === null && startedId !== null) go(startedId, "replace");
-  }, [route.conversationId, startedId, go]);
+    if (conversationId === null && startedId !== null) go(startedId, "replace");
+  }, [conversationId, startedId, go]);
 
   useAnnouncements(messages, chat.conversationId ?? null, announcer);
 
@@ -105,17 +116,21 @@ export function Page({
     if (status !== "sending") list.changed();
     if (status !== "streaming") setStopping(false);
   }, [status, list]);
+  const { conversation, deleted } = chat;
+  useEffect(() => {
+    if (conversation || deleted) void list.refresh();
+  }, [conversation, deleted, list]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another conversation is another place
   useEffect(() => {
     setEditing(null);
     setPageFailure(null);
     setStopping(false);
-  }, [route.conversationId]);
+  }, [conversationId]);
 
   const refused =
     (listState.error !== null && needsSignIn(toFailure(listState.error))) ||
-    (chat.error != null && needsSignIn(toFailure(chat.error))) ||
+    (error !== null && needsSignIn(toFailure(error))) ||
     (pageFailure !== null && needsSignIn(pageFailure));
   useEffect(() => {
     if (refused) onSignInNeeded();
@@ -151,35 +166,32 @@ export function Page({
     const key = draftKey;
     setDrafts((old) => ({ ...old, [key]: "" }));
     feed.jump();
-    try {
-      await chat.send(text);
-    } catch (error) {
-      // The text is given back unless the reader already wrote something else.
-      setDrafts((old) => ({ ...old, [key]: old[key] || text }));
-      fail(error);
-    }
+    if (await chat.send(text)) return;
+    // The text is given back unless the reader already wrote something else.
+    setDrafts((old) => ({ ...old, [key]: old[key] || text }));
   };
 
-  const stop = useCallback(async () => {
+  const stop = useCallback(() => {
     setStopping(true);
-    try {
-      await chat.stop();
-    } catch (error) {
-      setStopping(false);
-      fail(error);
-    }
-  }, [chat.stop, fail]);
+    void chat.stop();
+  }, [chat.stop]);
 
   const actions: TurnActions = useMemo(
     () => ({
-      regenerate: (id) => void chat.regenerate(id).catch(fail),
-      edit: (id, text) => void chat.edit(id, text).catch(fail),
-      selectBranch: (id) => void chat.selectBranch(id).catch(fail),
+      regenerate: (id) => {
+        feed.jump();
+        void chat.regenerate(id);
+      },
+      edit: (id, text) => {
+        feed.jump();
+        void chat.edit(id, text);
+      },
+      selectBranch: (id) => void chat.selectBranch(id),
       startEdit: setEditing,
       loadTrajectory: (id) => client.trajectory(id),
       announce: (text) => announcer.say(text),
     }),
-    [chat.regenerate, chat.edit, chat.selectBranch, client, announcer, fail],
+    [chat.regenerate, chat.edit, chat.selectBranch, feed.jump, client, announcer],
   );
 
   const editLast = () => {
@@ -221,7 +233,7 @@ export function Page({
         return true;
       case "stop":
         if (narrow && drawer) hideSidebar();
-        else if (busy) void stop();
+        else if (busy) stop();
         else return false;
         return true;
     }
@@ -241,16 +253,19 @@ export function Page({
     return () => document.removeEventListener("keydown", keyDown);
   }, []);
 
-  const title = useTitle(client, listState.items, route.conversationId, t("nav.untitled"));
+  const listedTitle = useTitle(client, listState.items, conversationId, t("nav.untitled"));
+  const title = conversation?.title || listedTitle;
   useEffect(() => {
-    document.title = route.conversationId === null ? config.title : `${title} – ${config.title}`;
-  }, [title, route.conversationId, config.title]);
+    document.title = conversationId === null ? config.title : `${title} – ${config.title}`;
+  }, [title, conversationId, config.title]);
 
   const failure =
-    pageFailure ?? (chat.error != null && chat.error !== dismissed ? toFailure(chat.error) : null);
+    pageFailure ??
+    (deleted && conversationId !== null ? { code: "conversation_not_found" } : null) ??
+    (error !== null && error !== dismissed ? toFailure(error) : null);
   const dismiss = () => {
     setPageFailure(null);
-    setDismissed(chat.error);
+    setDismissed(error);
     focusComposer();
   };
   const statusText =
@@ -262,8 +277,7 @@ export function Page({
           ? t("status.stopping")
           : null;
 
-  const empty = route.conversationId === null && messages.length === 0;
-  const conversationId = route.conversationId;
+  const empty = conversationId === null && messages.length === 0;
 
   return (
     <div className="page" data-sidebar={sidebarOpen ? "open" : "closed"}>
@@ -280,13 +294,13 @@ export function Page({
       {sidebarOpen && (
         <Sidebar
           list={list}
-          current={route.conversationId}
+          current={conversationId}
           searchField={search}
           onNew={newChat}
           onHide={hideSidebar}
           onPicked={() => setDrawer(false)}
           onDeleted={(id) => {
-            if (id === route.conversationId) go(null, "replace");
+            if (id === conversationId) go(null, "replace");
           }}
         />
       )}
@@ -338,7 +352,7 @@ export function Page({
             {empty && (
               <EmptyState suggestions={config.suggestions} onAsk={(text) => void ask(text)} />
             )}
-            {!empty && messages.length === 0 && !chat.error && (
+            {chat.loading && messages.length === 0 && (
               <p className="page-loading">{t("feed.loading")}</p>
             )}
             {messages.map((message, index) => (
@@ -372,7 +386,7 @@ export function Page({
           )}
           {failure && (
             <ErrorNote failure={failure}>
-              {chat.error != null && (
+              {error !== null && !pageFailure && (
                 <button
                   type="button"
                   className="page-button"
@@ -401,7 +415,7 @@ export function Page({
             running={busy}
             limit={config.limits.inputBytes}
             onSend={() => void ask(draft.trim())}
-            onStop={() => void stop()}
+            onStop={stop}
             onEditLast={editLast}
           />
           {(config.demo || config.model.kind === "scripted") && <DemoBadge />}

@@ -27,21 +27,21 @@ const shapes = {
   copy: (
     <>
       <rect x="9" y="9" width="11" height="11" rx="2" />
-      <path d="M15 5.5A1.5 1.5 0 0 0 13.5 4h-8A1.5 1.5 0 0 0 4 5.500v8A1.5 1.5 0 0 0 5.5 15" />
+      <path d="M15 5.5A1.5 1.5 0 0 0 13.5 4h-8A1.5 1.5 0 0 0 4 5.5v8A1.5 1.5 0 0 0 5.5 15" />
     </>
   ),
-  check: <path d="m5 12.5 4.5 4.500L19 7.5" />,
+  check: <path d="m5 12.5 4.5 4.5L19 7.5" />,
   again: (
     <>
       <path d="M19.5 12a7.5 7.5 0 1 1-2.3-5.4" />
-      <path d="M19.5 3.500v4h-4" />
+      <path d="M19.5 3.5v4h-4" />
     </>
   ),
   edit: <path d="M4 20h4L19 9a2.1 2.1 0 0 0-3-3L5 17zM14 8l3 3" />,
   left: <path d="m14.5 6-6 6 6 6" />,
   right: <path d="m9.5 6 6 6-6 6" />,
   down: <path d="M12 5v14M6 13l6 6 6-6" />,
-  export: <path d="M12 4v11M7.5 10.5 12 15l4.5-4.500M5 19.500h14" />,
+  export: <path d="M12 4v11M7.5 10.5 12 15l4.5-4.5M5 19.5h14" />,
   settings: (
     <>
       <path d="M4 8h9M19 8h1M4 16h1M11 16h9" />
@@ -49,8 +49,8 @@ const shapes = {
       <circle cx="8" cy="16" r="2.5" />
     </>
   ),
-  trash: <path d="M4.5 7h15M9.5 7V4.500h5V7M6.5 7l1 12.500h9l1-12.5" />,
-  warning: <path d="M12 4 3 19.500h18zM12 10v4.500M12 17v.01" />,
+  trash: <path d="M4.5 7h15M9.5 7V4.5h5V7M6.5 7l1 12.5h9l1-12.5" />,
+  warning: <path d="M12 4 3 19.5h18zM12 10v4.5M12 17v.01" />,
 } satisfies Record<string, ReactNode>;
 
 /** The name of an icon. */

@@ -49,8 +49,12 @@ export const Turn = memo(function Turn({
   const article = useRef<HTMLElement>(null);
   const user = message.role === "user";
   const running = message.status === "running";
-  // What replaces a pressed button may not be there yet; the message itself keeps the focus.
-  const keepFocus = () => article.current?.focus({ preventScroll: true });
+  // A pressed button goes away with what it acted on; the focus stays near.
+  const focusMessage = () => article.current?.focus({ preventScroll: true });
+  const regenerate = () => {
+    article.current?.closest("section")?.focus({ preventScroll: true });
+    actions.regenerate(message.id);
+  };
 
   return (
     <article
@@ -73,12 +77,12 @@ export const Turn = memo(function Turn({
           text={userText(message)}
           busy={busy}
           onSend={(text) => {
-            keepFocus();
+            focusMessage();
             actions.startEdit(null);
             actions.edit(message.id, text);
           }}
           onCancel={() => {
-            keepFocus();
+            focusMessage();
             actions.startEdit(null);
           }}
         />
@@ -86,7 +90,7 @@ export const Turn = memo(function Turn({
         <div className="page-turn-body">
           {!user && <AnswerHead message={message} toolDetails={toolDetails} actions={actions} />}
           <MessageView message={message} />
-          {!user && <AnswerEnd message={message} busy={busy} actions={actions} />}
+          {!user && <AnswerEnd message={message} busy={busy} onRegenerate={regenerate} />}
         </div>
       )}
       {!running && !editing && (
@@ -108,10 +112,7 @@ export const Turn = memo(function Turn({
               icon="again"
               label={t("message.regenerate")}
               disabled={busy}
-              onClick={() => {
-                keepFocus();
-                actions.regenerate(message.id);
-              }}
+              onClick={regenerate}
             />
           )}
         </div>
@@ -160,11 +161,11 @@ function AnswerHead({
 function AnswerEnd({
   message,
   busy,
-  actions,
+  onRegenerate,
 }: {
   message: Message;
   busy: boolean;
-  actions: TurnActions;
+  onRegenerate: () => void;
 }) {
   const t = useText();
   if (message.status === "running") return null;
@@ -175,10 +176,8 @@ function AnswerEnd({
           type="button"
           className="page-button"
           aria-disabled={busy}
-          onClick={(event) => {
-            if (busy) return;
-            event.currentTarget.closest("article")?.focus({ preventScroll: true });
-            actions.regenerate(message.id);
+          onClick={() => {
+            if (!busy) onRegenerate();
           }}
         >
           {t("message.regenerate")}

@@ -12,6 +12,8 @@ export interface StickyFeed {
   offersJump: boolean;
   /** Goes to the end and follows it from now on. */
   jump: () => void;
+  /** Call after each change of the page, so that no change of height goes unnoticed. */
+  sync: () => void;
 }
 
 /**
@@ -37,6 +39,13 @@ export function useStickyScroll(feedKey: string): StickyFeed {
     sticky.current.resized(view);
     update();
   }, [update]);
+
+  const sync = useCallback(() => {
+    const view = scroller.current;
+    if (!view) return;
+    sticky.current.scrolled(view);
+    sticky.current.resized(view);
+  }, []);
 
   useEffect(() => {
     const view = scroller.current;
@@ -109,5 +118,5 @@ export function useStickyScroll(feedKey: string): StickyFeed {
     jump();
   }, [feedKey, jump]);
 
-  return { scroller, content, offersJump, jump };
+  return { scroller, content, offersJump, jump, sync };
 }

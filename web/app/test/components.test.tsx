@@ -1,0 +1,169 @@
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { type ReactNode, useRef, useState } from "react";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { Composer } from "../src/components/Composer.tsx";
+import { EmptyState } from "../src/components/EmptyState.tsx";
+import { ErrorNote } from "../src/components/ErrorNote.tsx";
+import { SignIn } from "../src/components/SignIn.tsx";
+import { ToolLines } from "../src/components/ToolLines.tsx";
+import { type Lang, TextContext, translator } from "../src/i18n/index.ts";
+
+afterEach(cleanup);
+
+function show(children: ReactNode, lang: Lang = "en") {
+  return render(<TextContext value={{ lang, t: translator(lang) }}>{children}</TextContext>);
+}
+
+function Field(props: {
+  running?: boolean;
+  limit?: number;
+  onSend?: (text: string) => void;
+  onStop?: () => void;
+  onEditLast?: () => void;
+}) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = useState("");
+  return (
+    <Composer
+      field={field}
+      text={text}
+      onText={setText}
+      running={props.running ?? false}
+      limit={props.limit}
+      onSend={() => props.onSend?.(text)}
+      onStop={() => props.onStop?.()}
+      onEditLast={() => props.onEditLast?.()}
+    />
+  );
+}
+
+describe("Composer", () => {
+  it.each([
+    ["en", "Message"],
+    ["zh", "消息"],
+  ] as const)("has its exact name in %s", (lang, name) => {
+    show(<Field />, lang);
+    expect(screen.getByRole("textbox", { name }).tagName).toBe("TEXTAREA");
+  });
+
+  it("sends on Enter and keeps Shift+Enter as a new line", async () => {
+    const sent = vi.fn();
+    show(<Field onSend={sent} />);
+    const user = userEvent.setup();
+    await user.type(screen.getByRole("textbox"), "one{Shift>}{Enter}{/Shift}two{Enter}");
+    expect(sent.mock.calls).toEqual([["one\ntwo"]]);
+  });
+
+  it("does not send while an input method composes", async () => {
+    const sent = vi.fn();
+    show(<Field onSend={sent} />);
+    const field = screen.getByRole("textbox");
+    fireEvent.change(field, { target: { value: "你好" } });
+    fireEvent.keyDown(field, { key: "Enter", isComposing: true });
+    fireEvent.keyDown(field, { key: "Enter", keyCode: 229 });
+    expect(sent).not.toHaveBeenCalled();
+    fireEvent.keyDown(field, { key: "Enter" });
+    expect(sent).toHaveBeenCalledTimes(1);
+  });
+
+  it("does not send what is empty or too long, and says so", async () => {
+    const sent = vi.fn();
+    show(<Field onSend={sent} limit={5} />);
+    const field = screen.getByRole("textbox");
+    await userEvent.type(field, "  {Enter}");
+    fireEvent.change(field, { target: { value: "长消息" } });
+    expect(screen.getByRole("alert").textContent).toContain("too long");
+    fireEvent.keyDown(field, { key: "Enter" });
+    fireEvent.click(screen.getByRole("button", { name: "Send message" }));
+    expect(sent).not.toHaveBeenCalled();
+  });
+
+  it("stops while an answer runs, and edits the last message by arrow-up", async () => {
+    const stopped = vi.fn();
+    const edited = vi.fn();
+    show(<Field running onStop={stopped} onEditLast={edited} />);
+    await userEvent.click(screen.getByRole("button", { name: "Stop answering" }));
+    await userEvent.type(screen.getByRole("textbox"), "{ArrowUp}");
+    expect(stopped).toHaveBeenCalledTimes(1);
+    expect(edited).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("EmptyState", () => {
+  it("asks a suggestion with one click", async () => {
+    const asked = vi.fn();
+    show(<EmptyState suggestions={[{ text: "Show Q3 sales" }]} onAsk={asked} />);
+    await userEvent.click(screen.getByRole("button", { name: "Show Q3 sales" }));
+    expect(asked).toHaveBeenCalledWith("Show Q3 sales");
+  });
+});
+
+describe("ErrorNote", () => {
+  it("says what happened and what helps, with the reference", () => {
+    show(<ErrorNote failure={{ code: "turn_running", status: 409, traceId: "t-1" }} />);
+    const text = screen.getByRole("alert").textContent;
+    expect(text).toContain("still being written");
+    expect(text).toContain("Wait until it is complete");
+    expect(text).toContain("t-1");
+  });
+});
+
+describe("SignIn", () => {
+  it("takes a token, with or without its scheme", async () => {
+    const token = vi.fn();
+    show(<SignIn rejected onToken={token} />);
+    expect(screen.getByRole("alert").textContent).toContain("did not accept");
+    const field = screen.getByLabelText("Access token");
+    expect(document.activeElement).toBe(field);
+    await userEvent.type(field, "Bearer abc{Enter}");
+    expect(token).toHaveBeenCalledWith("abc");
+  });
+});
+
+describe("ToolLines", () => {
+  const tool = {
+    id: "t1",
+    name: "q3_sales",
+    title: "Q3 sales",
+    status: "ok",
+    durationMs: 412,
+  } as const;
+
+  it("is one quiet line in the reader's language", () => {
+    const { container } = show(<ToolLines tools={[tool]} loadTrajectory={null} />);
+    expect(container.textContent).toBe("Looked up Q3 sales · 0.4 s");
+    cleanup();
+    const zh = show(<ToolLines tools={[tool]} loadTrajectory={null} />, "zh");
+    expect(zh.container.textContent).toBe("已查询 Q3 sales · 0.4 秒");
+    cleanup();
+    const running = show(
+      <ToolLines
+        tools={[{ id: "t1", name: "q3_sales", status: "running" }]}
+        loadTrajectory={null}
+      />,
+    );
+    expect(running.container.textContent).toBe("Looking up q3 sales…");
+  });
+
+  it("opens to details only for readers who may see them", async () => {
+    show(
+      <ToolLines
+        tools={[tool]}
+        loadTrajectory={async () => ({
+          steps: [
+            {
+              tool_calls: [{ tool_call_id: "t1", arguments: { quarter: "2026Q3" } }],
+              observation: { results: [{ source_call_id: "t1", content: "3 rows" }] },
+            },
+          ],
+        })}
+      />,
+    );
+    const details = screen.getByRole("group") as HTMLDetailsElement;
+    details.open = true;
+    fireEvent(details, new Event("toggle"));
+    expect(await screen.findByText("3 rows")).toBeTruthy();
+    expect(screen.getByText(/2026Q3/)).toBeTruthy();
+  });
+});
