@@ -1,0 +1,155 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/turn"
+)
+
+// chatBody is the body of POST /v1/chat.
+type chatBody struct {
+	ConversationID string        `json:"conversationId,omitempty"`
+	Input          *chatInput    `json:"input,omitempty"`
+	RegenerateOf   string        `json:"regenerateOf,omitempty"`
+	EditOf         string        `json:"editOf,omitempty"`
+	Messages       []chatMessage `json:"messages,omitempty"`
+}
+
+type chatInput struct {
+	Text        string   `json:"text"`
+	Attachments []string `json:"attachments,omitempty"`
+}
+
+type chatMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// postChat starts a turn and answers with its stream.
+func (s *server) postChat(w http.ResponseWriter, r *http.Request) error {
+	var body chatBody
+	if err := decode(r, &body, false); err != nil {
+		return err
+	}
+	c := callOf(r)
+	req := turn.Request{Owner: c.owner, Caller: c.caller, Caps: s.caps(r)}
+	if err := s.fill(&req, body); err != nil {
+		return err
+	}
+	if _, sent := r.Header["Idempotency-Key"]; sent {
+		key := r.Header.Get("Idempotency-Key")
+		if !printable(key, 1) {
+			return invalid("Idempotency-Key must be 1 to 255 printable characters.", map[string]any{"field": "Idempotency-Key"})
+		}
+		fp, err := fingerprint(body)
+		if err != nil {
+			return err
+		}
+		req.IdempotencyKey, req.Fingerprint = "chat:"+key, fp
+	}
+	st, err := s.Runner.Start(r.Context(), req)
+	if err != nil {
+		return wrap("start turn", err)
+	}
+	return s.started(w, r, req.Caps, st)
+}
+
+// fill checks a body and makes a turn's request of it.
+func (s *server) fill(req *turn.Request, body chatBody) error {
+	field := func(name, message string) error { return invalid(message, map[string]any{"field": name}) }
+	if body.Messages != nil {
+		if body.ConversationID != "" || body.Input != nil || body.RegenerateOf != "" || body.EditOf != "" {
+			return field("messages", "messages stands alone: no conversation belongs to it.")
+		}
+		history, err := s.history(body.Messages)
+		req.History = history
+		return err
+	}
+	if body.RegenerateOf != "" {
+		if body.Input != nil || body.EditOf != "" {
+			return field("regenerateOf", "An answer is written anew for the same message: input and editOf must be absent.")
+		}
+		req.Conversation, req.RegenerateOf = body.ConversationID, body.RegenerateOf
+		return nil
+	}
+	if body.Input == nil || strings.TrimSpace(body.Input.Text) == "" {
+		return field("input.text", "The message is empty.")
+	}
+	if len(body.Input.Attachments) > 0 {
+		a := notFound()
+		a.details = map[string]any{"field": "input.attachments"}
+		return a
+	}
+	if err := s.length("input.text", body.Input.Text); err != nil {
+		return err
+	}
+	req.Conversation, req.Text, req.EditOf = body.ConversationID, body.Input.Text, body.EditOf
+	return nil
+}
+
+func (s *server) length(field, text string) error {
+	if len(text) <= s.Limits.InputBytes {
+		return nil
+	}
+	return &answer{
+		status: http.StatusRequestEntityTooLarge, code: codeTooLarge, message: "The message is too long.",
+		details: map[string]any{"field": field, "limit": s.Limits.InputBytes},
+	}
+}
+
+// history checks the messages of a stateless request.
+func (s *server) history(list []chatMessage) ([]model.Message, error) {
+	out := make([]model.Message, len(list))
+	for i, m := range list {
+		field := fmt.Sprintf("messages.%d", i)
+		role := model.Role(m.Role)
+		switch role {
+		case model.RoleSystem, model.RoleUser, model.RoleAssistant:
+		default:
+			return nil, invalid("A role is system, user or assistant.", map[string]any{"field": field + ".role"})
+		}
+		if strings.TrimSpace(m.Content) == "" {
+			return nil, invalid("A message is empty.", map[string]any{"field": field + ".content"})
+		}
+		if role == model.RoleUser {
+			if err := s.length(field+".content", m.Content); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = model.Message{Role: role, Content: m.Content}
+	}
+	if len(out) == 0 || out[len(out)-1].Role != model.RoleUser {
+		return nil, invalid("The last message must be the user's.", map[string]any{"field": "messages"})
+	}
+	return out, nil
+}
+
+// fingerprint is a digest of what a request asks for.
+func fingerprint(v any) (string, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("fingerprint: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// printable reports whether an idempotency key is printable ASCII of a length
+// from least to 255.
+func printable(key string, least int) bool {
+	if len(key) < least || len(key) > 255 {
+		return false
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// decode reads a JSON body strictly into v, a pointer to a struct. With
+// optional, an empty body leaves v as it is.
+func decode(r *http.Request, v any, optional bool) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return &answer{
+				status: http.StatusRequestEntityTooLarge, code: codeTooLarge,
+				message: "The request is too large.", details: map[string]any{"limit": large.Limit},
+			}
+		}
+		return &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body could not be read.", err: err}
+	}
+	if optional && len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return &answer{
+			status: http.StatusUnsupportedMediaType, code: codeUnsupportedMedia,
+			message: "The request body must be application/json.",
+		}
+	}
+	if !utf8.Valid(body) {
+		return &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body is not UTF-8."}
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return decodeError(err, v, int64(len(body)))
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return &answer{
+			status: http.StatusBadRequest, code: codeInvalidJSON, message: "There is something after the JSON object.",
+			details: map[string]any{"offset": dec.InputOffset()},
+		}
+	}
+	return nil
+}
+
+// decodeError words an error of encoding/json.
+func decodeError(err error, v any, size int64) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return &answer{
+			status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body is not valid JSON: " + syntax.Error() + ".",
+			details: map[string]any{"offset": syntax.Offset},
+		}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return &answer{
+			status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body ends too early.",
+			details: map[string]any{"offset": size},
+		}
+	case errors.As(err, &kind):
+		return invalid("The field "+kind.Field+" has the wrong type.", map[string]any{"field": kind.Field, "offset": kind.Offset})
+	}
+	// encoding/json has no type for this error.
+	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		var name string
+		if json.Unmarshal([]byte(quoted), &name) != nil {
+			name = strings.Trim(quoted, `"`)
+		}
+		if len(name) > 100 {
+			name = strings.ToValidUTF8(name[:100], "")
+		}
+		details := map[string]any{"field": name}
+		message := "Unknown field " + name + "."
+		if near := nearest(name, fields(reflect.TypeOf(v))); near != "" {
+			details["nearest"] = near
+			message += " Did you mean " + near + "?"
+		}
+		return &answer{status: http.StatusBadRequest, code: codeUnknownField, message: message, details: details}
+	}
+	return invalid("The request body could not be read.", nil)
+}
+
+// fields lists the JSON names in a type, those of nested structs included.
+func fields(t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var out []string
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			out = append(out, name)
+		}
+		out = append(out, fields(f.Type)...)
+	}
+	return out
+}
+
+// nearest returns the known name that an unknown one was probably meant to be,
+// or nothing.
+func nearest(name string, known []string) string {
+	best, least := "", 1+max(2, len(name)/3)
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance is the number of edits between two short strings.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

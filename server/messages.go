@@ -1,0 +1,158 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/wire/native"
+)
+
+// messageBody is a message as clients get it.
+type messageBody struct {
+	ID             string           `json:"id"`
+	ConversationID string           `json:"conversationId"`
+	Role           store.Role       `json:"role"`
+	ParentID       string           `json:"parentId,omitempty"`
+	CreatedAt      string           `json:"createdAt"`
+	Status         event.Status     `json:"status"`
+	Blocks         []block.Block    `json:"blocks"`
+	Seq            uint64           `json:"seq"`
+	FinishReason   string           `json:"finishReason,omitempty"`
+	Usage          *event.Usage     `json:"usage,omitempty"`
+	Error          *event.ErrorData `json:"error,omitempty"`
+	Model          *event.Model     `json:"model,omitempty"`
+	Reasoning      string           `json:"reasoning,omitempty"`
+	Siblings       []string         `json:"siblings"`
+}
+
+// rfc3339 writes a time of a record.
+func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// current returns a message with what its log holds beyond its record: the
+// record is written when a turn or follow-up ends.
+func (s *server) current(r *http.Request, m store.Message) (store.Message, string, error) {
+	if m.Role != store.RoleAssistant {
+		return m, "", nil
+	}
+	last, _, err := s.Store.Last(r.Context(), m.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && last <= m.Seq {
+		return m, "", nil
+	}
+	if err != nil {
+		return m, "", err
+	}
+	st, err := event.Fold(s.Store.Read(r.Context(), m.ID, 0))
+	if err != nil {
+		return m, "", err
+	}
+	if st.Seq <= m.Seq {
+		return m, "", nil
+	}
+	m.Seq, m.Blocks, m.Status = st.Seq, st.Blocks, st.Status
+	m.FinishReason, m.Usage, m.Err = st.FinishReason, st.Usage, st.Err
+	if st.Start.Model != nil {
+		m.Model = st.Start.Model
+	}
+	return m, st.Reasoning, nil
+}
+
+// message makes the body of a message for the reader of a request.
+func (s *server) message(r *http.Request, m store.Message) (messageBody, error) {
+	m, reasoning, err := s.current(r, m)
+	if err != nil {
+		return messageBody{}, wrap("read log", err)
+	}
+	b := messageBody{
+		ID: m.ID, ConversationID: m.Conversation, Role: m.Role, ParentID: m.Parent, CreatedAt: rfc3339(m.CreatedAt),
+		Status: m.Status, Blocks: m.Blocks, Seq: m.Seq, FinishReason: m.FinishReason, Error: m.Err, Model: m.Model,
+		Reasoning: reasoning, Siblings: m.Siblings,
+	}
+	if m.Usage != (event.Usage{}) {
+		b.Usage = &m.Usage
+	}
+	if len(b.Siblings) == 0 {
+		b.Siblings = []string{m.ID}
+	}
+	// What is read here and what is streamed must be the same to one reader.
+	enc, err := s.encoder(r, s.caps(r), m.ID, m.Conversation)
+	if err != nil {
+		return messageBody{}, err
+	}
+	b.Blocks = enc.Degrade(m.Blocks)
+	return b, nil
+}
+
+// owned reads a message of the caller.
+func (s *server) owned(r *http.Request) (store.Message, error) {
+	m, err := s.Store.Message(r.Context(), callOf(r).owner, r.PathValue("id"))
+	return m, wrap("read message", err)
+}
+
+func (s *server) getMessage(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.owned(r)
+	if err != nil {
+		return err
+	}
+	body, err := s.message(r, m)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, body)
+}
+
+// getEvents replays and follows a message.
+func (s *server) getEvents(w http.ResponseWriter, r *http.Request) error {
+	if d := r.URL.Query().Get("dialect"); d != "" && d != native.Name {
+		return invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": []string{native.Name}})
+	}
+	after, err := cursor(r)
+	if err != nil {
+		return err
+	}
+	m, err := s.owned(r)
+	if err != nil {
+		return err
+	}
+	last, open, err := s.Store.Last(r.Context(), m.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return wrap("read log", err)
+	}
+	if err != nil || !open && after >= last { // a user's message has no log
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if after > last {
+		return invalid("There is no such event yet.", map[string]any{"field": "after", "last": last})
+	}
+	h := w.Header()
+	h.Set("X-Message-Id", m.ID)
+	h.Set("X-Conversation-Id", m.Conversation)
+	return s.stream(w, r, s.caps(r), m.ID, m.Conversation, after)
+}
+
+func (s *server) getTrajectory(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.owned(r)
+	if err != nil {
+		return err
+	}
+	doc, err := s.Store.Trajectory(r.Context(), callOf(r).owner, m.ID)
+	if err != nil {
+		return wrap("read trajectory", err)
+	}
+	return writeJSON(w, http.StatusOK, doc)
+}
+
+func (s *server) postStop(w http.ResponseWriter, r *http.Request) error {
+	running, err := s.Runner.Stop(r.Context(), callOf(r).owner, r.PathValue("id"))
+	if err != nil {
+		return wrap("stop", err)
+	}
+	if !running {
+		return writeJSON(w, http.StatusOK, map[string]string{"status": "done"})
+	}
+	return writeJSON(w, http.StatusAccepted, map[string]string{"status": "stopping"})
+}

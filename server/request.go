@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/tool"
+)
+
+// call is what is known of one request.
+type call struct {
+	trace string
+	route string
+	// quiet routes are probes and the page's files.
+	quiet  bool
+	lang   string
+	caller tool.Caller
+	owner  store.Owner
+	rec    *recorder
+}
+
+type callKey struct{}
+
+func callOf(r *http.Request) *call {
+	c, ok := r.Context().Value(callKey{}).(*call)
+	if !ok { // a handler outside the chain: a mistake in this package
+		panic("server: request without a call")
+	}
+	return c
+}
+
+// recorder notes what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// observe is the outermost handler: it names the request, recovers from
+// panics and writes the access line.
+func (s *server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		rec := &recorder{ResponseWriter: w}
+		c := &call{trace: traceID(r), lang: languageOf(r), rec: rec}
+		r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+		rec.Header().Set("X-Trace-Id", c.trace)
+		defer func() {
+			failure := recover()
+			if failure != nil && failure != http.ErrAbortHandler {
+				s.log.Error("panic", "route", c.route, "trace", c.trace, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
+				if rec.status == 0 {
+					s.fail(rec, r, fmt.Errorf("panic: %v", failure))
+					failure = nil
+				}
+			}
+			s.answered(r, c, time.Since(began))
+			if failure != nil {
+				// An answer has begun: only cutting the connection tells the
+				// client that the rest is missing.
+				panic(http.ErrAbortHandler)
+			}
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+func (s *server) answered(r *http.Request, c *call, d time.Duration) {
+	info := RequestInfo{
+		Method: r.Method, Path: r.URL.Path, Route: c.route, Status: c.rec.status,
+		Bytes: c.rec.bytes, Duration: d, TraceID: c.trace,
+	}
+	if info.Status == 0 { // the client left before there was an answer
+		info.Status = 499
+	}
+	if s.Metrics != nil {
+		s.Metrics.request(info)
+	}
+	if s.RequestLog != nil {
+		s.RequestLog(info)
+		return
+	}
+	level := s.log.Info
+	if info.Status < 500 && c.quiet {
+		level = s.log.Debug
+	}
+	level("request", "method", info.Method, "path", info.Path, "status", info.Status,
+		"bytes", info.Bytes, "ms", d.Milliseconds(), "trace", info.TraceID)
+}
+
+// traceID takes the trace of a well-formed traceparent header, or makes one.
+func traceID(r *http.Request) string {
+	if p := r.Header.Get("Traceparent"); len(p) >= 55 && p[2] == '-' && p[35] == '-' && p[:2] != "ff" && (len(p) == 55 || p[:2] != "00") {
+		id := p[3:35]
+		if strings.Trim(id, "0123456789abcdef") == "" && strings.Trim(id, "0") != "" {
+			return id
+		}
+	}
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+var languages = language.NewMatcher([]language.Tag{language.English, language.Chinese})
+
+// languageOf returns the best of the languages that the product speaks.
+func languageOf(r *http.Request) string {
+	want := r.Header.Get("Accept-Language")
+	if want == "" || len(want) > 1024 {
+		return "en"
+	}
+	tags, _, err := language.ParseAcceptLanguage(want)
+	if err != nil {
+		return "en"
+	}
+	if _, i, confidence := languages.Match(tags...); i == 1 && confidence != language.No {
+		return "zh"
+	}
+	return "en"
+}
+
+// caps returns what the client of a request says it can draw: the X-Blocks
+// header, or the capabilities parameter where no header can be set.
+func (s *server) caps(r *http.Request) block.Caps {
+	if list, ok := r.Header["X-Blocks"]; ok {
+		return s.Registry.Negotiate(strings.Join(list, ","), true)
+	}
+	if q := r.URL.Query(); q.Has("capabilities") {
+		return s.Registry.Negotiate(strings.Join(q["capabilities"], ","), true)
+	}
+	return block.Caps{}
+}
+
+// unprefixed returns the path without its version for those routes that
+// answer there too.
+func unprefixed(path string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, "/v1/chat")
+	if !ok {
+		return "", false
+	}
+	return "/chat" + rest, true
+}

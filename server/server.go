@@ -1,0 +1,250 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/turn"
+)
+
+// Turns starts, stops and repeats what is written to the log. *turn.Runner
+// implements it; errors with a stable code are *turn.Error.
+type Turns interface {
+	Start(ctx context.Context, req turn.Request) (turn.Started, error)
+	Stop(ctx context.Context, owner store.Owner, msg string) (running bool, err error)
+	Rerun(ctx context.Context, req turn.BlockRequest) (turn.Started, error)
+}
+
+// Config is what a server is made of. Runner, Store, Registry and Auth are
+// required.
+type Config struct {
+	Runner   Turns
+	Store    store.Store
+	Registry *block.Registry
+	Auth     Auth
+	// Model is named to the page.
+	Model model.Info
+	// Allow lists where the page may lead to.
+	Allow Allow
+	// Suggestions and Title are worded for a language, "en" or "zh". Nil means
+	// none and "Inlay".
+	Suggestions func(lang string) []string
+	Title       func(lang string) string
+	// ShowToolDetails lets the page link to trajectories.
+	ShowToolDetails bool
+	Limits          Limits
+	// Web is the built page; nil serves none.
+	Web fs.FS
+	// Origins are pages of other origins that may call this server and embed
+	// its page, such as "https://app.example.com".
+	Origins []string
+	// Heartbeat is the silence after which a stream is sent a comment. Default
+	// 15 s.
+	Heartbeat time.Duration
+	// WriteTimeout cuts off a reader that takes nothing for so long. Default
+	// 30 s.
+	WriteTimeout time.Duration
+	// Metrics are served at /metrics; nil serves none.
+	Metrics *Metrics
+	Logger  *slog.Logger
+	// RequestLog is told of every answered request; nil means Logger.
+	RequestLog func(RequestInfo)
+	// Draining, when closed, makes /readyz answer 503 and ends the feeds,
+	// which would keep a shutdown waiting.
+	Draining <-chan struct{}
+	// Version is the product's, for /openapi.json.
+	Version string
+	Now     func() time.Time
+}
+
+// Allow lists where the page may lead to; everything else it refuses.
+type Allow struct {
+	Routes     []string `json:"routes"`
+	Slash      []string `json:"slash"`
+	Modals     []string `json:"modals"`
+	LinkHosts  []string `json:"link_hosts"`
+	ImageHosts []string `json:"image_hosts"`
+}
+
+// RequestInfo is one answered request. It holds no query and no header.
+type RequestInfo struct {
+	Method string
+	// Path is as requested, Route the pattern that answered.
+	Path, Route string
+	Status      int
+	Bytes       int64
+	Duration    time.Duration
+	TraceID     string
+}
+
+type server struct {
+	Config
+	limiter *limiter
+	page    *page
+	routes  []route
+	mux     *http.ServeMux
+	log     *slog.Logger
+	csp     string
+	openapi func() ([]byte, error)
+	// serving ends when Draining is closed.
+	serving context.Context
+}
+
+// handler answers a request, or returns an error that is answered for it. An
+// error after the first byte is only logged.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// access says who may call a route.
+type access int
+
+const (
+	public access = iota
+	authenticated
+	// working routes start something that costs: they count against the
+	// user's turns.
+	working
+)
+
+// route is one entry of the API; /openapi.json describes each of them.
+type route struct {
+	method, path string
+	access       access
+	handle       handler
+}
+
+// New returns the handler of a whole installation.
+func New(cfg Config) (http.Handler, error) {
+	if cfg.Runner == nil || cfg.Store == nil || cfg.Registry == nil || cfg.Auth == nil {
+		return nil, errors.New("server: runner, store, registry and auth are required")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Suggestions == nil {
+		cfg.Suggestions = func(string) []string { return nil }
+	}
+	if cfg.Title == nil {
+		cfg.Title = func(string) string { return "Inlay" }
+	}
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	cfg.Limits = cfg.Limits.withDefaults()
+	origins, err := newOrigins(cfg.Origins)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{Config: cfg, log: cfg.Logger, limiter: newLimiter(cfg.Limits, cfg.Now)}
+	if s.page, err = newPage(cfg.Web); err != nil {
+		return nil, err
+	}
+	s.serving = context.Background()
+	if cfg.Draining != nil {
+		serving, drain := context.WithCancel(s.serving)
+		s.serving = serving
+		go func() {
+			<-cfg.Draining
+			drain()
+		}()
+	}
+	s.csp = contentSecurityPolicy(origins, cfg.Allow)
+	s.openapi = description(cfg.Version)
+	s.routes = s.table()
+	s.mux = http.NewServeMux()
+	for _, rt := range s.routes {
+		s.mux.Handle(rt.method+" "+rt.path, s.endpoint(rt))
+	}
+	s.mux.Handle("/", s.endpoint(route{path: "/", access: public, handle: s.getRest}))
+	if s.Metrics != nil {
+		s.Metrics.streams(s.limiter.open)
+	}
+	return s.observe(origins.middleware(s.secure(origins, s.mux))), nil
+}
+
+// table lists every route.
+func (s *server) table() []route {
+	routes := []route{
+		{"POST", "/v1/chat", working, s.postChat},
+		{"POST", "/v1/chat/actions", working, s.postAction},
+		{"POST", "/v1/chat/blocks/{blockId}/retry", working, s.postBlockRetry},
+		{"POST", "/v1/chat/blocks/{blockId}/refresh", working, s.postBlockRefresh},
+		{"GET", "/v1/messages/{id}", authenticated, s.getMessage},
+		{"GET", "/v1/messages/{id}/events", authenticated, s.getEvents},
+		{"GET", "/v1/messages/{id}/trajectory", authenticated, s.getTrajectory},
+		{"POST", "/v1/messages/{id}/stop", authenticated, s.postStop},
+		{"GET", "/v1/conversations", authenticated, s.getConversations},
+		{"POST", "/v1/conversations", authenticated, s.postConversation},
+		{"GET", "/v1/conversations/{id}", authenticated, s.getConversation},
+		{"PATCH", "/v1/conversations/{id}", authenticated, s.patchConversation},
+		{"DELETE", "/v1/conversations/{id}", authenticated, s.deleteConversation},
+		{"GET", "/v1/conversations/{id}/messages", authenticated, s.getMessages},
+		{"GET", "/v1/conversations/{id}/events", authenticated, s.getFeed},
+		{"GET", "/v1/conversations/{id}/export", authenticated, s.getExport},
+		{"GET", "/v1/blocks", authenticated, s.getBlocks},
+		{"GET", "/v1/client-config", authenticated, s.getClientConfig},
+		{"GET", "/openapi.json", public, s.getOpenAPI},
+		{"GET", "/healthz", public, s.getHealth},
+		{"GET", "/readyz", public, s.getReady},
+	}
+	if s.Metrics != nil {
+		routes = append(routes, route{"GET", "/metrics", public, s.getMetrics})
+	}
+	for _, rt := range routes {
+		// Clients written before the API had a version call these.
+		if alias, ok := unprefixed(rt.path); ok {
+			rt.path = alias
+			routes = append(routes, rt)
+		}
+	}
+	return routes
+}
+
+// endpoint makes a handler of a route: identity, rate, then the route itself.
+func (s *server) endpoint(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r)
+		c.route = strings.TrimSpace(rt.method + " " + rt.path)
+		c.quiet = rt.access == public
+		if rt.access != public {
+			caller, owner, err := s.Auth.Authenticate(r)
+			if err != nil {
+				s.fail(w, r, authError(err))
+				return
+			}
+			caller.Lang = c.lang
+			c.caller, c.owner = caller, owner
+			if err := s.limiter.allow(owner, rt.access == working); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = http.MaxBytesReader(w, r.Body, s.Limits.BodyBytes)
+		}
+		if err := rt.handle(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// wrap names what was being done when an error came, unless the error is an
+// answer already.
+func wrap(doing string, err error) error {
+	var a *answer
+	if err == nil || errors.As(err, &a) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/sse"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/turn"
+	"github.com/inlay-ui/inlay/wire"
+	"github.com/inlay-ui/inlay/wire/native"
+)
+
+// encoder makes the encoder of a message's reader.
+func (s *server) encoder(r *http.Request, caps block.Caps, msg, conversation string) (*native.Encoder, error) {
+	return native.New(wire.View{
+		Dialect: native.Name, Caps: caps, Registry: s.Registry, Locale: callOf(r).lang, Tools: true, Reasoning: true,
+	}, wire.Run{Msg: msg, Conversation: conversation})
+}
+
+// started answers with the stream of what a request began.
+func (s *server) started(w http.ResponseWriter, r *http.Request, caps block.Caps, st turn.Started) error {
+	h := w.Header()
+	h.Set("X-Message-Id", st.Msg)
+	h.Set("X-Conversation-Id", st.Conversation)
+	if st.User != "" {
+		h.Set("X-User-Message-Id", st.User)
+	}
+	return s.stream(w, r, caps, st.Msg, st.Conversation, st.After)
+}
+
+// stream sends a message's events after a seq, until nothing is being written
+// to it any more.
+func (s *server) stream(w http.ResponseWriter, r *http.Request, caps block.Caps, msg, conversation string, after uint64) error {
+	enc, err := s.encoder(r, caps, msg, conversation)
+	if err != nil {
+		return err
+	}
+	out, ctx, end, err := s.open(w, r)
+	if err != nil {
+		return err
+	}
+	defer end()
+	from := after
+	if !enc.Stateless() {
+		from = 0
+	}
+	var spare []byte
+	for ev, err := range s.Store.Tail(ctx, msg, from) {
+		if err != nil {
+			return ended(ctx, out, err)
+		}
+		if ev.Seq <= after {
+			// Read again only for what the encoder has to remember.
+			if spare, err = enc.Append(spare[:0], ev); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := out.Append(func(dst []byte) ([]byte, error) { return enc.Append(dst, ev) }); err != nil {
+			return ended(ctx, out, err)
+		}
+	}
+	return ended(ctx, out, out.Append(enc.End))
+}
+
+// open takes a place among the user's streams and starts one. ctx ends when
+// the reader is gone; end must be called.
+func (s *server) open(w http.ResponseWriter, r *http.Request) (out *sse.Writer, ctx context.Context, end func(), err error) {
+	release, err := s.limiter.stream(callOf(r).owner)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	out, err = sse.Start(w, sse.Options{Heartbeat: s.Heartbeat, WriteTimeout: s.WriteTimeout, Cut: cancel})
+	if err != nil {
+		cancel()
+		release()
+		return nil, nil, nil, err
+	}
+	return out, ctx, func() {
+		_, _ = out.Close() // a reader that was cut off comes back by itself
+		cancel()
+		release()
+	}, nil
+}
+
+// ended tells the end of a reader, which is no failure, from one of the store.
+func ended(ctx context.Context, out *sse.Writer, err error) error {
+	if err == nil || ctx.Err() != nil || out.Err() != nil {
+		return nil
+	}
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrClosed) {
+		return nil // deleted meanwhile, or the server ends
+	}
+	return err
+}
+
+// cursor returns the number that a reader wants to go on after: the header of
+// a reconnecting EventSource, or the parameter.
+func cursor(r *http.Request) (uint64, error) {
+	for _, c := range []struct{ name, value string }{
+		{"Last-Event-ID", r.Header.Get("Last-Event-ID")},
+		{"after", r.URL.Query().Get("after")},
+	} {
+		if c.value == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(c.value, 10, 63)
+		if err != nil {
+			return 0, invalid(c.name+" must be the number of an event.", map[string]any{"field": c.name})
+		}
+		return n, nil
+	}
+	return 0, nil
+}
