@@ -1,0 +1,345 @@
+package emit_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/emit"
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/store"
+)
+
+// log keeps what is appended and fails as it is told to.
+type log struct {
+	store.Log
+	mu    sync.Mutex
+	fail  []error
+	gate  chan struct{}
+	evs   []event.Event
+	calls int
+}
+
+func (l *log) Append(ctx context.Context, _ store.Lease, evs ...event.Event) error {
+	if l.gate != nil {
+		<-l.gate
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
+	if len(l.fail) > 0 {
+		err := l.fail[0]
+		l.fail = l.fail[1:]
+		if err != nil {
+			return err
+		}
+	}
+	l.evs = append(l.evs, evs...)
+	return nil
+}
+
+func (l *log) events() iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		l.mu.Lock()
+		evs := l.evs
+		l.mu.Unlock()
+		for _, ev := range evs {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *log) types() string {
+	var out []string
+	for ev := range l.events() {
+		out = append(out, string(ev.Type))
+	}
+	return strings.Join(out, " ")
+}
+
+func open(t *testing.T, l *log, cfg emit.Config) *emit.Stream {
+	t.Helper()
+	reg, err := block.NewRegistry(block.Builtins()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Log, cfg.Registry, cfg.Lease = l, reg, store.Lease{Msg: "m_1", Group: 1, Epoch: 1}
+	s := emit.New(context.Background(), cfg)
+	if err := s.Start(event.StartData{ConversationID: "c_1"}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func end(t *testing.T, s *emit.Stream) event.State {
+	t.Helper()
+	if _, err := s.Settle(context.Background(), block.Error{Code: "INTERRUPTED"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Done(event.DoneData{FinishReason: "stop"}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+const table = `{"columns":[{"field":"n","label":"N"}],"rows":[]}`
+
+func TestLawful(t *testing.T) {
+	l := &log{}
+	s := open(t, l, emit.Config{})
+	for _, w := range []string{"a", "b"} {
+		if err := s.Text(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := s.Open(emit.Opening{Type: "table"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Delta(json.RawMessage(`[{"op":"add","path":"","value":` + table + `}]`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Delta(json.RawMessage(`[{"op":"remove","path":"/nope"}]`)); err == nil {
+		t.Error("a patch that does not apply was written")
+	}
+	if err := b.Delta(json.RawMessage(`[{"op":"add","path":"/rows/-","value":{"n":1}}]`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.End(emit.Finished{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.End(emit.Finished{}); !errors.Is(err, emit.ErrClosed) {
+		t.Errorf("a second end: %v", err)
+	}
+	st := end(t, s)
+	if got, want := l.types(), "start text_delta text_delta text_end block_start block_delta block_delta block_end done"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	g := event.NewGuard("m_1")
+	for ev := range l.events() {
+		if err := g.Check(ev); err != nil {
+			t.Error(err)
+		}
+	}
+	if string(st.Blocks[1].Payload) != strings.Replace(table, "[]}", `[{"n":1}]}`, 1) {
+		t.Errorf("payload %s", st.Blocks[1].Payload)
+	}
+	if err := s.Text("late"); !errors.Is(err, emit.ErrClosed) {
+		t.Errorf("text after the end: %v", err)
+	}
+}
+
+// TestLargePayload expects a payload over one event's size only from deltas.
+func TestLargePayload(t *testing.T) {
+	l := &log{}
+	s := open(t, l, emit.Config{})
+	b, err := s.Open(emit.Opening{Type: "table"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Delta(json.RawMessage(`[{"op":"add","path":"","value":` + table + `}]`)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		var ops []string
+		for j := range 50 {
+			ops = append(ops, fmt.Sprintf(`{"op":"add","path":"/rows/-","value":{"n":%d%030d}}`, i+1, j))
+		}
+		if err := b.Delta(json.RawMessage("[" + strings.Join(ops, ",") + "]")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.End(emit.Finished{}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := s.Open(emit.Opening{Type: "code"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	big, _ := json.Marshal(block.Code{Lang: "text", Source: strings.Repeat("x", emit.MaxPayload)})
+	if err := whole.End(emit.Finished{Payload: big}); !errors.Is(err, emit.ErrTooLarge) {
+		t.Errorf("a large payload in one piece: %v", err)
+	}
+	st := end(t, s)
+	if n := strings.Count(string(st.Blocks[0].Payload), `"n":`); n != 2000 {
+		t.Errorf("%d rows, want 2000", n)
+	}
+	for ev := range l.events() {
+		if n := event.Size(ev); n > event.MaxSize {
+			t.Errorf("event %d has %d bytes", ev.Seq, n)
+		}
+		if ev.Type == event.BlockEnd && !strings.Contains(string(ev.Data), `"built":true,"digest":"sha256:`) {
+			t.Errorf("block_end %s", ev.Data)
+		}
+	}
+	if e := st.Blocks[1].Err; e == nil || e.Code != block.CodePayloadTooLarge {
+		t.Errorf("error %+v", e)
+	}
+}
+
+func TestCapsAndCapabilities(t *testing.T) {
+	reg, err := block.NewRegistry(block.Builtins()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &log{}
+	s := open(t, l, emit.Config{Caps: reg.Negotiate("table@1", true), Cap: 2})
+	code := func(o emit.Opening) string {
+		b, err := s.Open(o)
+		var r *emit.Refusal
+		if errors.As(err, &r) {
+			return r.Code
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !b.Drawable {
+			return "degraded"
+		}
+		return "ok"
+	}
+	for _, c := range []struct {
+		o    emit.Opening
+		want string
+	}{
+		{emit.Opening{Type: "nope"}, emit.CodeUnknownType},
+		{emit.Opening{Type: "chart", Version: 9}, emit.CodeUnknownType},
+		{emit.Opening{Type: "chart", Optional: true}, emit.CodeNotSupported},
+		{emit.Opening{Type: "table", Optional: true}, "ok"},
+		{emit.Opening{Type: "table", Optional: true}, "ok"},
+		{emit.Opening{Type: "table", Optional: true}, emit.CodeTurnCap},
+		{emit.Opening{Type: "table"}, "ok"},
+		{emit.Opening{Type: "chart"}, "degraded"},
+		{emit.Opening{Type: "table"}, emit.CodeTurnCap},
+	} {
+		if got := code(c.o); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.o, got, c.want)
+		}
+	}
+	end(t, s)
+}
+
+// TestBusyLog expects a log that is busy for a while to lose nothing, and one
+// that is lost to be told to whoever writes.
+func TestBusyLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &log{fail: []error{store.ErrBusy, store.ErrFull, nil}}
+		s := open(t, l, emit.Config{})
+		if err := s.Text("kept"); err != nil {
+			t.Fatal(err)
+		}
+		end(t, s)
+		if got := l.types(); got != "start text_delta text_end done" {
+			t.Errorf("log %s", got)
+		}
+
+		l = &log{fail: []error{nil, store.ErrStaleLease}}
+		s = open(t, l, emit.Config{})
+		if err := s.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Text("lost")
+		if err := s.Flush(t.Context()); !errors.Is(err, store.ErrStaleLease) {
+			t.Errorf("flush: %v", err)
+		}
+		if err := s.Text("more"); !errors.Is(err, store.ErrStaleLease) {
+			t.Errorf("text: %v", err)
+		}
+		if _, err := s.Close(); !errors.Is(err, store.ErrStaleLease) {
+			t.Errorf("close: %v", err)
+		}
+	})
+}
+
+// TestJoining expects the first delta at once and later ones joined.
+func TestJoining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &log{}
+		s := open(t, l, emit.Config{Coalesce: 30 * time.Millisecond})
+		for range 100 {
+			if err := s.Text("x"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		st := end(t, s)
+		var text string
+		_ = json.Unmarshal(st.Blocks[0].Payload, &text)
+		deltas := strings.Count(l.types(), "text_delta")
+		if len(text) != 100 || deltas < 3 || deltas > 6 {
+			t.Errorf("%d bytes in %d deltas", len(text), deltas)
+		}
+	})
+}
+
+// TestSlowLogHoldsProducers expects memory to be bounded while the log stands
+// still.
+func TestSlowLogHoldsProducers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &log{gate: make(chan struct{})}
+		s := open(t, l, emit.Config{})
+		written := 0
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 1000 {
+				if s.Text(strings.Repeat("x", 8<<10)) != nil {
+					return
+				}
+				written++
+			}
+		}()
+		synctest.Wait()
+		if written > 200 {
+			t.Errorf("%d deltas were taken while nothing was stored", written)
+		}
+		close(l.gate)
+		<-done
+		if written != 1000 {
+			t.Errorf("%d deltas written in the end", written)
+		}
+		end(t, s)
+	})
+}
+
+// TestConcurrentBlocks expects many writers to keep one lawful log.
+func TestConcurrentBlocks(t *testing.T) {
+	l := &log{}
+	s := open(t, l, emit.Config{Cap: 100})
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			b, err := s.Open(emit.Opening{Type: "table"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = s.Text("t")
+			if err := b.End(emit.Finished{Payload: json.RawMessage(table)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	end(t, s)
+	g := event.NewGuard("m_1")
+	for ev := range l.events() {
+		if err := g.Check(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
