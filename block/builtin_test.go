@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -216,7 +217,7 @@ func TestChartRoles(t *testing.T) {
 func TestBuiltinsRefuse(t *testing.T) {
 	r := builtins(t)
 	const x = `"x":{"field":"r"},"series":[{"field":"s","name":"S"}]`
-	slices := func(n int) string {
+	rowsOf := func(n int) string {
 		rows := make([]string, n)
 		for i := range rows {
 			rows[i] = fmt.Sprintf(`{"r":"%d","s":1}`, i)
@@ -237,7 +238,7 @@ func TestBuiltinsRefuse(t *testing.T) {
 		{"true as value", "chart", `{"version":1,"type":"bar",` + x + `,"data":[{"r":"East","s":1},{"r":"West","s":true}]}`, "/data/1/s"},
 		{"object in a row", "chart", `{"version":1,"type":"bar",` + x + `,"data":[{"r":{},"s":1}]}`, "/data/0/r"},
 		{"text as size", "chart", `{"version":1,"type":"bubble",` + x + `,"encode":{"size":"z"},"data":[{"r":"East","s":1,"z":"big"}]}`, "/data/0/z"},
-		{"13 slices", "chart", `{"version":1,"type":"pie",` + x + `,"data":[` + slices(13) + `]}`, "/data"},
+		{"13 slices", "chart", `{"version":1,"type":"pie",` + x + `,"data":[` + rowsOf(13) + `]}`, "/data"},
 		{"negative slice", "chart", `{"version":1,"type":"donut",` + x + `,"data":[{"r":"East","s":-1}]}`, "/data/0/s"},
 		{"two gauges", "chart", `{"version":1,"type":"gauge","series":[{"field":"s","name":"S"}],"data":[{"s":1},{"s":2}]}`, "/data"},
 		{"no time", "chart", `{"version":1,"type":"line","x":{"field":"r","type":"time"},"series":[{"field":"s","name":"S"}],"data":[{"r":"yesterday","s":1}]}`, "/data/0/r"},
@@ -245,8 +246,8 @@ func TestBuiltinsRefuse(t *testing.T) {
 		{"time out of range", "chart", `{"version":1,"type":"line","x":{"field":"r","type":"time"},"series":[{"field":"s","name":"S"}],"data":[{"r":1e17,"s":1}]}`, "/data/0/r"},
 		{"no number on x", "chart", `{"version":1,"type":"scatter","x":{"field":"r","type":"number"},"series":[{"field":"s","name":"S"}],"data":[{"r":"East","s":1}]}`, "/data/0/r"},
 		{"CSS colour", "chart", `{"version":1,"type":"bar","x":{"field":"r"},"series":[{"field":"s","name":"S","color":"#ff0000"}],"data":[]}`, "/series/0/color"},
-		{"2001 rows", "chart", `{"version":1,"type":"bar",` + x + `,"data":[` + slices(2001) + `]}`, "/data"},
-		{"too many bytes", "chart", `{"version":1,"type":"bar",` + x + `,"data":[` + slices(1999) + `,{"r":"` + strings.Repeat("e", 2000) + `","s":1}` + strings.Repeat(" ", 16000) + `]}`, ""},
+		{"2001 rows", "chart", `{"version":1,"type":"bar",` + x + `,"data":[` + rowsOf(2001) + `]}`, "/data"},
+		{"too many bytes", "chart", `{"version":1,"type":"bar",` + x + `,"data":[` + rowsOf(1999) + `,{"r":"` + strings.Repeat("e", 2000) + `","s":1}` + strings.Repeat(" ", 16000) + `]}`, ""},
 		{"no columns", "table", `{"columns":[],"rows":[]}`, "/columns"},
 		{"column twice", "table", `{"columns":[{"field":"a"},{"field":"a"}],"rows":[]}`, "/columns/1/field"},
 		{"text as number", "table", `{"columns":[{"field":"a","type":"number"}],"rows":[{"a":"1"}]}`, "/rows/0/a"},
@@ -274,6 +275,45 @@ func TestBuiltinsRefuse(t *testing.T) {
 			}
 			t.Errorf("no violation at %q: %v", tt.path, err)
 		})
+	}
+}
+
+func TestChartStack(t *testing.T) {
+	for stack, want := range map[ChartStack]string{StackOn: "true", StackOff: "false", StackPercent: `"percent"`, StackNormal: `"normal"`} {
+		c := regions()
+		c.Stack = stack
+		p := encode(t, c)
+		if !strings.Contains(string(p), `"stack":`+want) {
+			t.Errorf("%s is not in %s", want, p)
+		}
+		if err := builtins(t).Validate("chart", 1, p); err != nil {
+			t.Error(err)
+		}
+		var back Chart
+		if err := json.Unmarshal(p, &back); err != nil || back.Stack != stack {
+			t.Errorf("read back %q, %v", back.Stack, err)
+		}
+	}
+	if p := encode(t, regions()); strings.Contains(string(p), "stack") {
+		t.Errorf("no stack was set: %s", p)
+	}
+}
+
+func TestRowsOfAnyNumberType(t *testing.T) {
+	c := regions()
+	c.Data = []Row{}
+	for i, v := range []any{int8(1), int16(1), int32(1), int64(1), uint(1), uint8(1), uint16(1), uint32(1), uint64(1), float32(1), json.Number("1")} {
+		c.Data = append(c.Data, Row{"region": fmt.Sprint(i), "sales": v})
+	}
+	pie := c
+	pie.Type = ChartPie
+	pie.Data = append(slices.Clone(c.Data), Row{"region": true, "sales": 1}, Row{"region": 7, "sales": 1})
+	got := pie.Fit()
+	if last := got.Data[len(got.Data)-1]; last["sales"] != 2.0 || last["region"] != OtherLabel {
+		t.Errorf("the rest is %v", last)
+	}
+	if got := chartText(encode(t, pie)); !strings.HasSuffix(got, "10 1, true 1, … (+1)") {
+		t.Errorf("fallback %q", got)
 	}
 }
 

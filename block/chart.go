@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -326,7 +327,7 @@ func (c Chart) checkValues(v *violations) {
 	if c.X != nil && c.X.Type == "number" {
 		numeric[c.X.Field] = true
 	}
-	fields := slices.Sorted(mapKeys(numeric))
+	fields := slices.Sorted(maps.Keys(numeric))
 	for i, r := range c.Data {
 		for _, f := range fields {
 			val, ok := r[f]
@@ -339,16 +340,6 @@ func (c Chart) checkValues(v *violations) {
 		}
 		if c.X != nil && c.X.Type == "time" && !validTime(r[c.X.Field]) {
 			v.add(pointer([]string{"data", fmt.Sprint(i), c.X.Field}), "must be an ISO 8601 time or epoch milliseconds")
-		}
-	}
-}
-
-func mapKeys[V any](m map[string]V) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
 		}
 	}
 }

@@ -2,6 +2,12 @@
 // stored form, the fold that turns them into blocks and the guard that keeps a
 // stream lawful.
 //
+// A turn writes an append-only, numbered log of events; all else is derived
+// from it. A Folder folds the log into the blocks of the message, a Guard
+// refuses an event that would break the log before it is written, AppendFrame
+// and ReadFrame are its stored form, and ApplyPatch is what block_delta events
+// do to a payload.
+//
 // It may import block. It must never know of storage, models, HTTP or any one
 // client's dialect: those are encoders of what is written here.
 package event

@@ -51,8 +51,14 @@ func ApplyPatch(payload, patch json.RawMessage) (json.RawMessage, error) {
 			ops = ops[1:]
 		} else {
 			n := 1
-			for n < len(ops) && !whole(ops[n]) {
-				n++
+			if oddIndex(op) {
+				if inArray(doc, op) {
+					return nil, fmt.Errorf("%w: %s %q: not an index", ErrPatch, op.Op, *op.Path)
+				}
+			} else {
+				for n < len(ops) && !whole(ops[n]) && !oddIndex(ops[n]) {
+					n++
+				}
 			}
 			if doc, err = applyParts(doc, ops[:n]); err != nil {
 				return nil, err
@@ -169,6 +175,48 @@ func unescapeToken(t string) string {
 // and tests, which it passes for a missing member.
 func whole(op patchOp) bool {
 	return *op.Path == "" || op.Op == "test" || op.From != nil && *op.From == "" && op.Op != "remove"
+}
+
+// oddIndex reports whether a pointer of the operation has a token that the
+// library reads as an index though it is not spelled as one: +1, 01. It is
+// only lawful as a member name.
+func oddIndex(op patchOp) bool {
+	odd := func(pointer *string) bool {
+		if pointer == nil {
+			return false
+		}
+		for tok := range strings.SplitSeq(*pointer, "/") {
+			if i, err := strconv.Atoi(tok); err == nil && strconv.Itoa(i) != tok {
+				return true
+			}
+		}
+		return false
+	}
+	return odd(op.Path) || odd(op.From)
+}
+
+// inArray reports whether such a token would be an index in doc.
+func inArray(doc json.RawMessage, op patchOp) bool {
+	in := func(pointer *string) bool {
+		if pointer == nil {
+			return false
+		}
+		for end := 1; end < len(*pointer); end++ {
+			start := end
+			for end < len(*pointer) && (*pointer)[end] != '/' {
+				end++
+			}
+			tok := (*pointer)[start:end]
+			if i, err := strconv.Atoi(tok); err != nil || strconv.Itoa(i) == tok {
+				continue
+			}
+			if parent, ok := at(doc, (*pointer)[:start-1]); ok && len(bytes.TrimSpace(parent)) > 0 && bytes.TrimSpace(parent)[0] == '[' {
+				return true
+			}
+		}
+		return false
+	}
+	return in(op.Path) || in(op.From)
 }
 
 func applyWhole(doc json.RawMessage, op patchOp) (json.RawMessage, error) {

@@ -25,6 +25,7 @@ func TestApplyPatch(t *testing.T) {
 		{"escapes", `{"a/b":{"~":1}}`, `[{"op":"replace","path":"/a~1b/~0","value":2}]`, `{"a/b":{"~":2}}`},
 		{"not HTML", `{"a":"<b>"}`, `[{"op":"add","path":"/b","value":"&"}]`, `{"a":"<b>","b":"&"}`},
 		{"digits are names in objects", `{"o":{}}`, `[{"op":"add","path":"/o/01","value":1}]`, `{"o":{"01":1}}`},
+		{"digits are names beside arrays", `{"r":[{"01":1}]}`, `[{"op":"replace","path":"/r/0/01","value":2},{"op":"move","from":"/r/0/01","path":"/+5"}]`, `{"r":[{}],"+5":2}`},
 		{"constructor alone is a name", `{}`, `[{"op":"add","path":"/constructor","value":"Sample Racing"}]`, `{"constructor":"Sample Racing"}`},
 	}
 	for _, tt := range tests {
@@ -64,6 +65,9 @@ func TestApplyPatchRefuses(t *testing.T) {
 		{"index past the end", `[1]`, `[{"op":"add","path":"/2","value":1}]`},
 		{"negative index", `[1]`, `[{"op":"replace","path":"/-1","value":1}]`},
 		{"dash is no element", `[1]`, `[{"op":"remove","path":"/-"}]`},
+		{"index with a leading zero", `{"r":[1,2]}`, `[{"op":"add","path":"/r/-","value":3},{"op":"remove","path":"/r/01"}]`},
+		{"index with a sign", `{"r":[{"a":1}]}`, `[{"op":"copy","from":"/r/+0/a","path":"/b"}]`},
+		{"minus nothing", `[1]`, `[{"op":"remove","path":"/-0"}]`},
 		{"huge index", `[1]`, `[{"op":"remove","path":"/99999999999999999999"}]`},
 		{"into a scalar", `{"a":1}`, `[{"op":"add","path":"/a/b","value":1}]`},
 		{"members of null", ``, `[{"op":"add","path":"/a","value":1}]`},

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -62,6 +63,18 @@ func TestFoldIsIdempotent(t *testing.T) {
 			t.Fatalf("replay folds to %+v, want %+v", got, want)
 		}
 	})
+}
+
+func TestFoldStopsAtAnError(t *testing.T) {
+	broken := errors.New("broken")
+	st, err := Fold(func(yield func(Event, error) bool) {
+		_ = yield(Event{Seq: 1, Type: TextDelta, Msg: "m_1", Block: "b_1", Data: TextData("a")}, nil) &&
+			yield(Event{}, broken) &&
+			yield(Event{Seq: 2, Type: TextDelta, Msg: "m_1", Block: "b_1", Data: TextData("b")}, nil)
+	})
+	if !errors.Is(err, broken) || st.Seq != 1 || string(st.Blocks[0].Payload) != `"a"` {
+		t.Errorf("got %+v, %v", st, err)
+	}
 }
 
 func TestStateIsACopy(t *testing.T) {

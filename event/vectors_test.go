@@ -109,6 +109,18 @@ func TestFoldVectors(t *testing.T) {
 			}
 			v.check(t, "once", foldAll(events))
 
+			st, err := Fold(func(yield func(Event, error) bool) {
+				for _, e := range events {
+					if !yield(e, nil) {
+						return
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.check(t, "as a sequence", st)
+
 			var twice []Event
 			for _, e := range events {
 				twice = append(twice, e, e)

@@ -69,7 +69,7 @@ func TestCodesInUseAreListed(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == ".git") {
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || strings.HasSuffix(d.Name(), "test") || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
