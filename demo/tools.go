@@ -339,9 +339,9 @@ func (d *Demo) runServerErrors(ctx context.Context, args errorsArgs, out *tool.O
 		Subtitle: fmt.Sprintf(w("%d requests, %d server errors", "%d 个请求，%d 个服务器错误"), total, failed),
 		X:        &block.ChartX{Field: "time", Type: "time"},
 		Series: []block.ChartSeries{
-			{Field: "failed", Name: w("Server errors (5xx)", "服务器错误 (5xx)"), Color: "negative"},
-			{Field: "refused", Name: w("Refused (4xx)", "被拒绝 (4xx)"), Color: "warning"},
-			{Field: "ok", Name: w("Answered", "成功"), Color: "positive"},
+			{Field: "failed", Name: w("Server errors (5xx)", "服务器错误 (5xx)"), Color: "bad"},
+			{Field: "refused", Name: w("Refused (4xx)", "被拒绝 (4xx)"), Color: "warn"},
+			{Field: "ok", Name: w("Answered", "成功"), Color: "good"},
 		},
 		Data: data,
 	})
