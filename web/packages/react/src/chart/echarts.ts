@@ -23,7 +23,7 @@ import {
   TooltipComponent,
   VisualMapContinuousComponent,
 } from "echarts/components";
-import { init, use } from "echarts/core";
+import { init as create, use } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 
@@ -53,4 +53,11 @@ use([
   VisualMapContinuousComponent,
 ]);
 
-export { init };
+/**
+ * Makes a chart in an element. A function of this module and no re-export:
+ * bundlers skip a module that only passes names on, and with it the parts
+ * registered above.
+ */
+export function init(...args: Parameters<typeof create>): ReturnType<typeof create> {
+  return create(...args);
+}
