@@ -1,7 +1,8 @@
 /**
  * The address if it may be opened or loaded: https (http only on this
  * machine) and, where a list is given, a host that is in it. `*.example.com`
- * in the list means every host below example.com. Null for all others.
+ * in the list means every host below example.com, `*` every host. Null for all
+ * others.
  */
 export function allowedUrl(href: string, hosts?: readonly string[]): string | null {
   let url: URL;
@@ -18,5 +19,6 @@ export function allowedUrl(href: string, hosts?: readonly string[]): string | nu
 }
 
 function matches(hostname: string, host: string): boolean {
+  if (host === "*") return true;
   return host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host;
 }

@@ -9,8 +9,8 @@ export type Theme = "light" | "dark" | "system";
 
 /** The hosts that links and images may lead to. An absent list allows every https host. */
 export interface Allow {
-  link_hosts?: readonly string[];
-  image_hosts?: readonly string[];
+  link_hosts?: string[] | undefined;
+  image_hosts?: string[] | undefined;
 }
 
 /** What a block asks of the chat that it is part of. Each says whether it was done. */
