@@ -627,11 +627,15 @@ func (b *Block) Type() block.Type { return b.typ }
 // Delta applies a patch to the payload and writes it. A patch that does not
 // apply is refused and changes nothing.
 func (b *Block) Delta(patch json.RawMessage) error {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	return b.delta(patch)
+}
+
+func (b *Block) delta(patch json.RawMessage) error {
 	if len(patch) > MaxPatch {
 		return fmt.Errorf("%w: patch of %d bytes, at most %d", ErrTooLarge, len(patch), MaxPatch)
 	}
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
 	if b.ended || b.s.terminal {
 		return ErrClosed
 	}
@@ -685,6 +689,19 @@ func (b *Block) End(f Finished) error {
 		return fmt.Errorf("payload of %s: %w", b.typ.Name, err)
 	}
 	if len(payload) > MaxPayload && !built {
+		parts, err := split(payload)
+		if err == nil {
+			err = b.build(parts)
+			built = true
+		}
+		if err != nil && !errors.Is(err, ErrTooLarge) {
+			return err
+		}
+		if err != nil {
+			built = false
+		}
+	}
+	if len(payload) > MaxPayload && !built {
 		if failed := b.fail(block.Error{Code: block.CodePayloadTooLarge, Message: "The data is too large to show."}, f.Fallback); failed != nil {
 			return failed
 		}
@@ -704,6 +721,16 @@ func (b *Block) End(f Finished) error {
 	}
 	b.built = payload
 	return b.close(event.BlockEnd, d)
+}
+
+// build writes the patches that make up a payload.
+func (b *Block) build(patches []json.RawMessage) error {
+	for _, p := range patches {
+		if err := b.delta(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Built returns what the deltas have made of the payload so far.

@@ -166,6 +166,19 @@ func TestLargePayload(t *testing.T) {
 	if err := b.End(emit.Finished{}); err != nil {
 		t.Fatal(err)
 	}
+	// One that comes in one piece is cut at its list.
+	var rows []string
+	for i := range 3000 {
+		rows = append(rows, fmt.Sprintf(`{"n":%d}`, i), `{"n":null}`)
+	}
+	inOne := strings.Replace(table, `"rows":[]`, `"rows":[`+strings.Join(rows, ",")+`]`, 1)
+	one, err := s.Open(emit.Opening{Type: "table"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.End(emit.Finished{Payload: json.RawMessage(inOne)}); err != nil {
+		t.Fatal(err)
+	}
 	whole, err := s.Open(emit.Opening{Type: "code"})
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +199,10 @@ func TestLargePayload(t *testing.T) {
 			t.Errorf("block_end %s", ev.Data)
 		}
 	}
-	if e := st.Blocks[1].Err; e == nil || e.Code != block.CodePayloadTooLarge {
+	if got := string(st.Blocks[1].Payload); got != inOne {
+		t.Errorf("the cut payload is put together as %d bytes, want %d", len(got), len(inOne))
+	}
+	if e := st.Blocks[2].Err; e == nil || e.Code != block.CodePayloadTooLarge {
 		t.Errorf("error %+v", e)
 	}
 }

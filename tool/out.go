@@ -85,12 +85,13 @@ func (o *Out) Fallback(text string) { o.fallback = text }
 // Actions attaches actions to the next block.
 func (o *Out) Actions(actions ...block.Action) { o.actions = append(o.actions, actions...) }
 
-// Chart shows a chart.
+// Chart shows a chart. Rows beyond what a chart may hold are sampled, slices
+// beyond a pie's are added up; the chart says so.
 func (o *Out) Chart(c block.Chart) error {
 	if c.Version == 0 {
 		c.Version = 1
 	}
-	return o.typed("chart", c.Title, c)
+	return o.typed("chart", c.Title, c.Fit())
 }
 
 // Table shows a table.

@@ -1,0 +1,78 @@
+package emit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/inlay-ui/inlay/internal/jsonx"
+)
+
+// splitAt is the size that a patch of a split payload grows to.
+const splitAt = MaxPatch / 2
+
+// split cuts a payload that is too large for one event into patches that build
+// it: first everything but the elements of its largest list, then these, some
+// at a time. ErrTooLarge when it is larger than deltas may build, or has no
+// list to be cut at.
+func split(payload json.RawMessage) ([]json.RawMessage, error) {
+	if len(payload) > MaxBuilt {
+		return nil, fmt.Errorf("%w: payload of %d bytes, at most %d", ErrTooLarge, len(payload), MaxBuilt)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &object); err != nil {
+		return nil, fmt.Errorf("%w: only an object can be sent in parts", ErrTooLarge)
+	}
+	name, elements := "", []json.RawMessage(nil)
+	for key, raw := range object {
+		var list []json.RawMessage
+		if len(raw) > len(object[name]) && raw[0] == '[' && json.Unmarshal(raw, &list) == nil {
+			name, elements = key, list
+		}
+	}
+	if elements == nil {
+		return nil, fmt.Errorf("%w: the payload has no list that could be sent in parts", ErrTooLarge)
+	}
+	object[name] = json.RawMessage("[]")
+	frame, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("split payload: %w", err)
+	}
+	patches := []json.RawMessage{slices.Concat([]byte(`[{"op":"add","path":"","value":`), frame, []byte(`}]`))}
+	open := slices.Concat([]byte(`{"op":"add","path":`), jsonx.AppendString(nil, "/"+escapePointer(name)+"/-"), []byte(`,"value":`))
+	patch := []byte{'['}
+	for i, e := range elements {
+		if len(patch) > 1 {
+			patch = append(patch, ',')
+		}
+		patch = append(patch, open...)
+		patch = append(patch, e...)
+		patch = append(patch, '}')
+		if len(patch) >= splitAt || i == len(elements)-1 {
+			patches = append(patches, append(patch, ']'))
+			patch = []byte{'['}
+		}
+	}
+	for _, p := range patches {
+		if len(p) > MaxPatch {
+			return nil, fmt.Errorf("%w: one element alone has more than %d bytes", ErrTooLarge, MaxPatch)
+		}
+	}
+	return patches, nil
+}
+
+// escapePointer escapes one token of a JSON Pointer (RFC 6901 §3).
+func escapePointer(token string) string {
+	out := make([]byte, 0, len(token))
+	for i := range len(token) {
+		switch token[i] {
+		case '~':
+			out = append(out, "~0"...)
+		case '/':
+			out = append(out, "~1"...)
+		default:
+			out = append(out, token[i])
+		}
+	}
+	return string(out)
+}
