@@ -124,15 +124,13 @@ export function formatNumber(value: number, style: NumberStyle, locale: string):
   switch (valueFormat) {
     case "percent": {
       const share = format?.percentBase === 100 ? value / 100 : value;
-      return numberFormat(locale, { style: "percent", ...digits(decimals, short ? 1 : 1) }).format(
-        share,
-      );
+      return numberFormat(locale, { style: "percent", ...digits(decimals, 1) }).format(share);
     }
     case "currency": {
       const currency = format?.currency;
       const large = short && Math.abs(value) >= 10_000;
       const options: Intl.NumberFormatOptions = large
-        ? { notation: "compact", maximumFractionDigits: 1 }
+        ? { notation: "compact", minimumFractionDigits: 0, maximumFractionDigits: 1 }
         : digits(decimals, short ? 0 : 2);
       if (!currency) {
         return withUnit(numberFormat(locale, options).format(value), unit);
@@ -151,7 +149,7 @@ export function formatNumber(value: number, style: NumberStyle, locale: string):
         style: "currency",
         currency,
         currencyDisplay: "narrowSymbol",
-        ...(large ? {} : { minimumFractionDigits: 0 }),
+        minimumFractionDigits: 0,
         ...options,
       }).format(value);
     }

@@ -1,3 +1,4 @@
+import { safeHref } from "./links.ts";
 import { type MathSpan, placeholder, restoreSource } from "./math.ts";
 
 // The parts of a Markdown tree that this module reads and writes.
@@ -87,7 +88,7 @@ function rewrite(node: Node, spans: readonly MathSpan[], insideLink: boolean): N
     default: {
       const out: Node = { ...node };
       if (typeof out.url === "string") {
-        out.url = restoreSource(out.url, spans);
+        out.url = safeHref(restoreSource(out.url, spans));
       }
       if (typeof out.title === "string") {
         out.title = restoreSource(out.title, spans);

@@ -12,6 +12,9 @@ const longestHold = 2000;
 const longestDollar = 80;
 const longestBracket = 400;
 
+/** After a dollar sign these promise a formula; a digit may as well be money. */
+const formulaStart = /[A-Za-z\\({[|\-\u0370-\u03ff]/;
+
 interface Opener {
   char: string;
   count: number;
@@ -98,8 +101,9 @@ export function settleInline(text: string): string {
       case "$": {
         const math = mathAt(text, i);
         if (math && !math.display && math.end === text.length) {
-          // What follows the closing sign may still make it money.
-          cut = i;
+          // What follows the closing sign may still make it money. A formula that
+          // begins like money was not held back before.
+          cut = formulaStart.test(text.charAt(i + 1)) ? i : text.length - 1;
           break scan;
         }
         if (math) {
@@ -114,7 +118,7 @@ export function settleInline(text: string): string {
           (double
             ? left <= longestHold && text.indexOf("$$", i + 2) < 0
             : opensDollar(text, i) &&
-              /[A-Za-z\\({[|\-\u0370-\u03ff]/.test(next) &&
+              formulaStart.test(next) &&
               left <= longestDollar &&
               !/[$\n]/.test(text.slice(i + 1)));
         if (undecided) {
@@ -321,6 +325,9 @@ const prefix = /^(?:\s*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)|#{1,6}(?=\s)))*\s*/;
 const bareMarker =
   /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(?:[-*+_=~|:\s]+|#{1,6}|\d{1,9}[.)]?|>+|`{1,2})?\s*$/;
 
+/** A task's box without its words, or a definition without its target. */
+const halfLine = /^[\s>]*(?:[-*+]|\d{1,9}[.)])\s+\[[ xX]\]\s*$|^ {0,3}\[[^\]\n]+\]:\s*$/;
+
 const delimiterRow = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 const delimiterStart = /^[\s|:-]*$/;
 
@@ -389,7 +396,7 @@ export function settle(piece: Piece): string {
     return /^[\s>]*[`~]+$/.test(last) ? lines.slice(0, -1).join("\n") : piece.text;
   }
   const end = lines.at(-1) ?? "";
-  if (bareMarker.test(end) || /^ {0,3}\[[^\]\n]+\]:\s*$/.test(end)) {
+  if (bareMarker.test(end) || halfLine.test(end)) {
     lines.pop();
     // A half-written rule or heading line may hide a table's start above it.
     return settleLines(lines, true);

@@ -232,17 +232,15 @@ function interrupts(line: string): boolean {
 
 /**
  * Cuts Markdown into top-level parts. With the parts of an earlier, shorter
- * text only the last of them is looked at again, and the others keep their
- * identity.
+ * text only the last two of them are looked at again, and the others keep
+ * their identity.
  */
 export function splitMarkdown(text: string, before?: { text: string; pieces: Piece[] }): Piece[] {
-  if (before && before.pieces.length > 0 && text.startsWith(before.text)) {
-    const last = before.pieces.at(-1);
-    if (last) {
-      const pieces = before.pieces.slice(0, -1);
-      scan(text, last.start, pieces);
-      return pieces;
-    }
+  if (before && before.pieces.length > 1 && text.startsWith(before.text)) {
+    // Once its last line is whole it may belong to the part before.
+    const kept = before.pieces.slice(0, -2);
+    scan(text, before.pieces.at(-2)?.start ?? 0, kept);
+    return kept;
   }
   const pieces: Piece[] = [];
   scan(text, 0, pieces);
