@@ -258,6 +258,11 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if n > 0 {
 		a.log.Info("ended turns that a crash had cut off", "turns", n)
 	}
+	info := p.model.Info()
+	a.log.Info("ready", "model", info.Name, "kind", info.Kind, "tools", a.tools.Len(), "sample_data", withDemo, "data", a.cfg.Data)
+	if info.Kind == "scripted" {
+		a.log.Info("the scripted demo model answers; for a real one set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY, or model: in a YAML file")
+	}
 	p.handler, err = a.newHandler(ctx, p, metrics)
 	return err
 }
@@ -343,7 +348,7 @@ func (a *App) newHandler(ctx context.Context, p *parts, metrics *server.Metrics)
 	}
 	cfg := server.Config{
 		Runner: p.runner, Store: p.store, Registry: a.registry, Auth: auth, Model: p.model.Info(),
-		Allow: server.Allow(a.cfg.Allow), Limits: a.cfg.serverLimits(), Web: web.Dist(),
+		Allow: server.Allow(a.cfg.Allow), Limits: a.cfg.serverLimits(), Web: web.Dist,
 		Origins: a.cfg.Auth.Origins, Heartbeat: a.cfg.Limits.Heartbeat, WriteTimeout: a.cfg.Limits.WriteTimeout,
 		StrictCapabilities: a.cfg.Capabilities.Strict, ShowToolDetails: a.cfg.devMode(),
 		Metrics: metrics, Logger: a.log, Draining: p.drain, Version: Version(),
@@ -365,7 +370,7 @@ func (a *App) newHandler(ctx context.Context, p *parts, metrics *server.Metrics)
 	}
 	if p.demo != nil {
 		cfg.RequestLog = func(r server.RequestInfo) {
-			p.demo.RequestLog().Record(time.Now(), r.Method, r.Route, r.Status, r.Duration.Milliseconds())
+			p.demo.RequestLog().Record(time.Now(), r.Method, r.Route, r.Status, float64(r.Duration.Microseconds())/1000)
 		}
 	}
 	return server.New(cfg)

@@ -26,6 +26,7 @@ const (
 	codeMethodNotAllowed  = "method_not_allowed"
 	codeActionNotFound    = "action_not_found"
 	codeUnsupportedAction = "unsupported_action_kind"
+	codeInvalidToken      = "invalid_capability_token"
 )
 
 // answer is an error that is told to the client.

@@ -39,6 +39,9 @@ type Config struct {
 	// none and "Inlay".
 	Suggestions func(lang string) []string
 	Title       func(lang string) string
+	// StrictCapabilities refuses a request with a malformed capability, which
+	// is otherwise dropped and named in the start event.
+	StrictCapabilities bool
 	// ShowToolDetails lets the page link to trajectories.
 	ShowToolDetails bool
 	Limits          Limits
@@ -227,6 +230,14 @@ func (s *server) endpoint(rt route) http.Handler {
 			c.caller, c.owner = caller, owner
 			if err := s.limiter.allow(owner, rt.access == working); err != nil {
 				s.fail(w, r, err)
+				return
+			}
+			if bad := s.caps(r).Rejected; s.StrictCapabilities && len(bad) > 0 {
+				s.fail(w, r, &answer{
+					status: http.StatusBadRequest, code: codeInvalidToken,
+					message: fmt.Sprintf("The capability %q is malformed; capabilities are namespace.name@major.", bad[0]),
+					details: map[string]any{"rejected": bad},
+				})
 				return
 			}
 		}
