@@ -24,7 +24,8 @@ type Store struct {
 	lock *fileLock
 	db   *sql.DB // for reading
 	w    *writer
-	wdb  *sql.DB // the writer's one connection
+	wdb  *sql.DB // for the writer and the checkpointer, a connection each
+	ckpt *checkpointer
 
 	mu   sync.RWMutex
 	logs map[string]*messageLog
@@ -66,8 +67,9 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", opt.Path, err)
 	}
 	go s.w.run()
-	s.upkeep.Add(1)
+	s.upkeep.Add(2)
 	go s.keepUp()
+	go s.ckpt.run()
 	return s, nil
 }
 
@@ -86,7 +88,8 @@ func (s *Store) open(ctx context.Context) error {
 	if s.wdb, err = sql.Open("sqlite", s.dsn(false)); err != nil {
 		return err
 	}
-	s.wdb.SetMaxOpenConns(1)
+	s.wdb.SetMaxOpenConns(2)
+	s.ckpt = newCheckpointer(s)
 	conn, err := s.wdb.Conn(ctx)
 	if err != nil {
 		return wrap("connect", err)
@@ -123,6 +126,7 @@ func (s *Store) dsn(readOnly bool) string {
 		"temp_store(MEMORY)",
 		"cache_size(-8192)",
 		"journal_size_limit(67108864)",
+		"wal_autocheckpoint(0)",
 	}
 	if readOnly {
 		pragmas = append(pragmas, "query_only(1)")

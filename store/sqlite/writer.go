@@ -61,10 +61,14 @@ type writer struct {
 	// What follows belongs to the goroutine.
 	tx      tx
 	journal journal
-	epoch   uint64        // the last one given to a lease
-	touched []*messageLog // logs with appends in this batch
-	buf     []byte        // the journal row
-	chunk   []byte        // frames of a chunk
+	epoch   uint64 // the last one given to a lease
+	written int    // bytes of this batch
+	recent  int    // bytes since the checkpointer was told
+	// unfinished is the length of the write-ahead log, roughly.
+	unfinished int
+	touched    []*messageLog // logs with appends in this batch
+	buf        []byte        // the journal row
+	chunk      []byte        // frames of a chunk
 }
 
 func newWriter(s *Store, conn *sql.Conn) *writer {
@@ -123,6 +127,7 @@ func (w *writer) run() {
 				break
 			}
 			w.commit(batch)
+			w.checkpoint()
 		}
 	}
 }
@@ -183,6 +188,25 @@ func (w *writer) commit(batch []*op) {
 	}
 }
 
+// pageBytes is what a commit writes at least, besides its frames.
+const pageBytes = 4 << 10
+
+// checkpoint sees to it that what was committed gets out of the write-ahead
+// log.
+func (w *writer) checkpoint() {
+	w.written += pageBytes
+	w.unfinished += w.written
+	if w.recent += w.written; w.recent > checkpointBytes {
+		w.recent = 0
+		w.s.ckpt.wrote()
+	}
+	w.written = 0
+	if w.s.ckpt.finish.Load() || w.unfinished > walBytes {
+		w.unfinished = 0
+		w.s.ckpt.finishWith(w.conn)
+	}
+}
+
 // attempt runs a batch as one transaction and returns its journal row.
 func (w *writer) attempt(batch []*op) (journalRow, error) {
 	var row journalRow
@@ -216,6 +240,7 @@ func (w *writer) attempt(batch []*op) (journalRow, error) {
 	}
 	if len(w.buf) > 0 {
 		row = journalRow{id: w.journal.next, size: int64(len(w.buf))}
+		w.written += len(w.buf)
 		if _, err := w.tx.exec("INSERT INTO journal (id, frames) VALUES (?, ?)", row.id, w.buf); err != nil {
 			return row, wrap("append to the journal", err)
 		}
@@ -281,6 +306,7 @@ func (w *writer) writeChunk(l *messageLog) error {
 	for _, o := range l.staged {
 		w.chunk = append(w.chunk, o.frames...)
 	}
+	w.written += len(w.chunk)
 	_, err := w.tx.exec("INSERT INTO chunks (log, first_seq, last_seq, frames) VALUES (?, ?, ?, ?)",
 		l.id, first, l.seq, w.chunk)
 	if cap(w.chunk) > maxBatch {
