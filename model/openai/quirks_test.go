@@ -147,6 +147,9 @@ func TestQuirks(t *testing.T) {
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("line end %q, byte by byte: got %+v, want %+v", end, got, want)
 				}
+				if end != "\n" {
+					continue
+				}
 				for i := range body {
 					parts := io.MultiReader(strings.NewReader(body[:i]), strings.NewReader(body[i:]))
 					if got, _ := readAll(q.profile(t), q.tools(), parts); !reflect.DeepEqual(got, want) {

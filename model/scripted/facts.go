@@ -15,12 +15,14 @@ var (
 	itemLine   = regexp.MustCompile(`^item (.+?): (.+)$`)
 	keyLine    = regexp.MustCompile(`^([A-Za-z][\w ]{0,40}): *(.*)$`)
 	labelled   = regexp.MustCompile(`^(.+) (\S+)$`)
+	unitOf     = regexp.MustCompile(`\(([^()]+)\)$`)
 	leading    = regexp.MustCompile(`^[^0-9]{0,3}[0-9.,]+`)
 )
 
 // facts reads what a tool told the model. The members are
 //
 //	title, rows          and every other line "key: value"
+//	unit                 what stands in brackets at the end of the title
 //	columns              a list
 //	series, s            all series and the first one: name, total, max,
 //	                     maxLabel, min, minLabel, change
@@ -64,6 +66,11 @@ func facts(content string) map[string]any {
 			f[key] = strings.Split(value, ", ")
 		default:
 			f[key] = value
+		}
+	}
+	if title, ok := f["title"].(string); ok {
+		if m := unitOf.FindStringSubmatch(title); m != nil {
+			f["unit"] = m[1]
 		}
 	}
 	unit := ""

@@ -92,6 +92,9 @@ func TestWireAgreesWithModel(t *testing.T) {
 			}
 			for seed := range seeds + 1 {
 				for way, c := range ways {
+					if way == "loopback" && seed%8 != 0 {
+						continue
+					}
 					resp, err := c.Stream(context.Background(), request(q, seed), ignore)
 					if directErr == nil && codeOf(err) == model.CodeRateLimited {
 						resp, err = c.Stream(context.Background(), request(q, seed), ignore)

@@ -20,7 +20,7 @@ import (
 var results = map[string]string{
 	"show_sales_chart":       "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Sample quarter, sales by region (k)\nrows: 5\ncolumns: region, Sales\nseries Sales: total 1234.5, max 320 (East), min 99 (West Coast (new)), change first→last -12.5%\ntop: East 320; South 280; North 201",
 	"show_region_detail":     "Shown to the user as a chart block; do not repeat the numbers.\ntitle: East, cities\nrows: 3\ncolumns: city, Sales\nseries Sales: total 320 CNY, max 150 CNY (Old Town), min 70 CNY (Port)\ntop: Old Town 150 CNY; Hill 100 CNY; Port 70 CNY",
-	"show_server_errors":     "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Errors\nrows: 3\ncolumns: route, Errors\nseries Errors: total 41, max 30 (/cart), min 1 (/login)\ntop: /cart 30; /pay 10; /login 1",
+	"show_server_errors":     "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Errors\nrows: 3\ncolumns: route, Errors\nseries Errors: total 41, max 30 (/cart), min 1 (/login)\ntop: /cart 30; /pay 10; /login 1\nrequests: 977\nserver errors: 41",
 	"show_unemployment":      "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Unemployment\nrows: 120\ncolumns: date, Mining, Construction\nseries Mining: total 700, max 9.1% (month A), min 2.2% (month B), change first→last +4.4%\nseries Construction: total 900, max 27.1% (month C), min 4.4% (month D), change first→last +8.8%\ntop: month A 9.1%; month E 9%; month F 8.8%",
 	"show_airports_by_state": "Shown to the user as a chart block; do not repeat the numbers.\ntitle: Airports\nrows: 50\ncolumns: state, Airports\nseries Airports: total 3376, max 263 (AK), min 5 (DE)\ntop: AK 263; TX 209; CA 205",
 	"show_sales_summary":     "Shown to the user as a metric block; do not repeat the numbers.\ntitle: Summary\nitem Revenue: 1234.5 (+3%)\nitem Orders: 77",
@@ -174,6 +174,7 @@ func TestEveryScenarioRuns(t *testing.T) {
 		if sc.name == "bad-arguments" { // its steps are numbered
 			known += "1234"
 		}
+		known += "5xx" // a name, not a figure
 		if len(sc.When.Tools) == 0 {
 			return
 		}
@@ -200,13 +201,14 @@ func TestAnswers(t *testing.T) {
 		want     string
 	}{
 		{"Show the Q3 sales by region", false, "**East** leads with 320, **West Coast (new)** is last with 99. Together the 5 regions come to 1234.5."},
-		{"Q3 各区域销售怎么样", false, "**East**以 320 领先,**West Coast (new)**最低,为 99。5 个区域合计 1234.5。"},
+		{"Q3 各区域销售怎么样", false, "**East**以 320 领先，**West Coast (new)**最低，为 99。5 个区域合计 1234.5。"},
 		{"Show the Q3 sales by region", true, "The source answered: DATA_FETCH_FAILED."},
 		{"Show the cities of East in 2026Q3", false, "**Old Town** sells the most with 150 CNY. Then come Hill (100 CNY) and Port (70 CNY)."},
 		{"How has the U.S. unemployment rate by industry developed?", false, "**Construction** with 27.1% (month C). Its own lowest point was 4.4% (month D). From the first to the last value it changed by +8.8%."},
 		{"销售概况", false, "其中Revenue为 1234.5 (+3%)。"},
-		{"List the top 50 orders", false, "The largest amounts to 880 (S-17)."},
+		{"List the latest 50 orders", false, "The largest amounts to 880 (S-17)."},
 		{"Call a tool with bad arguments", false, "Nothing was run until the arguments fitted. The chart shows Sample quarter, sales by region (k)."},
+		{"Are there many 500s right now?", false, "977 requests came in, 41 of them ended in a server error (5xx). The worst time was /cart with 30."},
 		{"Ask a broken source", true, "did not answer (DATA_FETCH_FAILED)"},
 		{"Call tools in a loop", false, "needs the tool `show_sales_summary`"},
 		{"What is this?", false, "- Show the Q3 sales by region\n"},
@@ -248,7 +250,8 @@ func TestArgumentsFollowTheConversation(t *testing.T) {
 		{[]string{"第一季度各区域销售"}, `{"quarter":"2026Q1"}`},
 		{[]string{"Q2 sales by region", "Here they are.", "Show that as a line"}, `{"chartType":"line","quarter":"2026Q2"}`},
 		{[]string{"看占比"}, `{"chartType":"pie","quarter":"2026Q3"}`},
-		{[]string{"展开华南 2026Q1 各城市的数据"}, `{"quarter":"2026Q1","region":"South"}`},
+		{[]string{"展开华南 2026Q1 各城市的数据"}, `{"quarter":"2026Q1","region":"华南"}`},
+		{[]string{"drill into east"}, `{"quarter":"2026Q3","region":"East"}`},
 		{[]string{"Show the cities of Lake District in 2026Q1"}, `{"quarter":"2026Q1","region":"Lake District"}`},
 		{[]string{"top 7 orders"}, `{"limit":7}`},
 		{[]string{"many 500s in the last 30 minutes"}, `{"minutes":30}`},
