@@ -49,6 +49,14 @@ export interface Page<T> {
   nextCursor?: string;
 }
 
+/** The messages of one branch. */
+export interface MessagePath {
+  items: Message[];
+  leaf?: string;
+  /** Where the conversation's feed stood just before they were read. */
+  cursor?: number;
+}
+
 /** The formats of {@link InlayClient.exportUrl}. */
 export type ExportFormat = "md" | "txt" | "json" | "html";
 
@@ -166,7 +174,7 @@ export class InlayClient {
   }
 
   /** The messages from the first to a leaf; the conversation's current leaf when absent. */
-  messages(conversationId: string, leaf?: string): Promise<{ items: Message[]; leaf?: string }> {
+  messages(conversationId: string, leaf?: string): Promise<MessagePath> {
     const query = leaf ? `?leaf=${enc(leaf)}` : "";
     return this.#json("GET", `/v1/conversations/${enc(conversationId)}/messages${query}`);
   }

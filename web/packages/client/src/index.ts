@@ -7,13 +7,14 @@ export {
   type ClientOptions,
   type ExportFormat,
   InlayClient,
+  type MessagePath,
   type Page,
   type Run,
   type StreamOptions,
 } from "./client.ts";
 export { InlayError } from "./errors.ts";
 export { applyPatch } from "./patch.ts";
-export { adopt, emptyMessage, reduce, reduceAll } from "./reduce.ts";
 export type * from "./payloads.gen.ts";
+export { adopt, emptyMessage, reduce, reduceAll } from "./reduce.ts";
 export { readSSE, type SSEFrame, type SSEOptions } from "./sse.ts";
 export type * from "./types.ts";

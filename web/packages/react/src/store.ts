@@ -87,7 +87,6 @@ export class ChatStore implements ChatActions {
   #sending = false;
   #stopWanted = false;
   #loads = 0;
-  #loaded = false;
   #loadWanted = false;
   /** The reader chose a branch, so another one does not take its place by itself. */
   #pinned: boolean;
@@ -95,7 +94,7 @@ export class ChatStore implements ChatActions {
   #cursor = 0;
   /** Messages that were announced and are not shown yet, with their parents where known. */
   #announced = new Map<string, string | undefined>();
-  #unsure = false;
+  #watching = false;
   #gather: ReturnType<typeof setTimeout> | undefined;
   #locals = 0;
 
@@ -212,14 +211,13 @@ export class ChatStore implements ChatActions {
   #start(): void {
     if (this.#life) return;
     this.#life = new AbortController();
-    if (this.#state.conversationId === undefined) return;
-    this.#watch(this.#state.conversationId, this.#life);
     void this.#load(this.#leaf);
   }
 
   #end(): void {
     this.#life?.abort();
     this.#life = undefined;
+    this.#watching = false;
     for (const controller of this.#streams.keys()) controller.abort();
     this.#streams.clear();
     this.#connections.clear();
@@ -328,10 +326,7 @@ export class ChatStore implements ChatActions {
       }
       void this.#consume(run.messageId, run.events, controller);
       if (this.#stopWanted) void this.stop();
-      if (conversationId === undefined && run.conversationId) {
-        this.#loaded = true;
-        this.#watch(run.conversationId, this.#life);
-      }
+      void this.#watch();
       this.#settle();
       return true;
     } catch (error) {
@@ -464,8 +459,9 @@ export class ChatStore implements ChatActions {
         return;
       }
       this.#frame.flush();
-      this.#loaded = true;
       this.#merge(page.items);
+      this.#cursor = Math.max(this.#cursor, page.cursor ?? 0);
+      void this.#watch();
     } catch (error) {
       if (!stale()) this.#set({ error, loading: false });
     }
@@ -503,8 +499,11 @@ export class ChatStore implements ChatActions {
   }
 
   /** Keeps in step with what happens to the conversation elsewhere. */
-  async #watch(conversationId: string, life: AbortController): Promise<void> {
-    const { signal } = life;
+  async #watch(): Promise<void> {
+    const { conversationId } = this.#state;
+    const signal = this.#life?.signal;
+    if (!conversationId || !signal || this.#watching) return;
+    this.#watching = true;
     const key = {};
     const feed = this.client.feed(conversationId, this.#cursor, {
       signal,
@@ -512,11 +511,6 @@ export class ChatStore implements ChatActions {
         if (signal.aborted) return;
         this.#connections.set(key, state);
         this.#set({});
-        // Without a cursor nothing says what was missed.
-        if (state === "open" && this.#loaded && this.#cursor === 0) {
-          this.#unsure = true;
-          this.#soon();
-        }
       },
     });
     try {
@@ -529,7 +523,10 @@ export class ChatStore implements ChatActions {
       // Without its feed the chat still works; it only hears nothing of other tabs.
     } finally {
       this.#connections.delete(key);
-      if (!signal.aborted) this.#set({});
+      if (this.#life?.signal === signal) {
+        this.#watching = false;
+        this.#set({});
+      }
     }
   }
 
@@ -578,10 +575,8 @@ export class ChatStore implements ChatActions {
     this.#gather = setTimeout(() => {
       if (!this.#life || this.#sending) return;
       const news = [...this.#announced].filter(([id]) => !this.has(id));
-      const unsure = this.#unsure;
       this.#announced.clear();
-      this.#unsure = false;
-      if (news.length === 0 && !unsure) return;
+      if (news.length === 0) return;
       let tip = this.#state.messages.at(-1)?.id;
       for (const [id, parentId] of news) if (parentId !== undefined && parentId === tip) tip = id;
       void this.#load(this.#pinned ? tip : undefined);

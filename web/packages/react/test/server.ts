@@ -34,6 +34,8 @@ export class FakeServer {
     updatedAt: "2026-01-05T08:00:00Z",
   };
   leaf: string | undefined;
+  /** Whether the history says where the feed stands. */
+  cursors = false;
   /** Answers the next matching request instead of the server. */
   readonly instead: { match: string; answer: () => Response | Promise<Response> }[] = [];
   readonly #feed: string[] = [];
@@ -267,10 +269,11 @@ export class FakeServer {
     }
     if (path === "/v1/conversations/c_1/messages") {
       const leaf = url.searchParams.get("leaf") ?? this.leaf;
-      return Response.json({ items: this.#path(leaf), leaf });
+      const cursor = this.cursors ? this.#feed.length : undefined;
+      return Response.json({ items: this.#path(leaf), leaf, cursor });
     }
     if (path === "/v1/conversations/c_1/events") {
-      const after = Number(url.searchParams.get("after") ?? this.#feed.length);
+      const after = Number(url.searchParams.get("after") ?? 0);
       return this.#stream("feed", this.#feed.slice(after), false, signal);
     }
     if (path.endsWith("/events")) {

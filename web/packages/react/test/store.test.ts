@@ -432,6 +432,18 @@ describe("two tabs", () => {
     expect(a.state().messages).toEqual(before);
     expect(server.calls).toHaveLength(calls);
   });
+
+  test("the feed is read from where the history says it stood", async () => {
+    server.cursors = true;
+    server.emit(server.ask("one"), "done", { finishReason: "stop" });
+    const { state } = open();
+    await until(() => expect(server.open("feed")).toBe(1));
+    expect(state().messages).toHaveLength(2);
+    expect(server.calls).toEqual([
+      "GET /v1/conversations/c_1/messages",
+      "GET /v1/conversations/c_1/events?after=4",
+    ]);
+  });
 });
 
 describe("coming and going", () => {

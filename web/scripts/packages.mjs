@@ -1,0 +1,35 @@
+// Builds packages/client and packages/react for publishing: JavaScript and
+// types beside each other in dist/, style sheets copied as they are.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+for (const name of ["client", "react"]) {
+  const dir = `${root}packages/${name}`;
+  rmSync(`${dir}/dist`, { recursive: true, force: true });
+  const config = `${dir}/tsconfig.build.json`;
+  const options = {
+    rootDir: "src",
+    outDir: "dist",
+    declaration: true,
+    customConditions: [],
+    types: ["vite/client"],
+  };
+  writeFileSync(
+    config,
+    JSON.stringify({
+      extends: "../../tsconfig.base.json",
+      compilerOptions: options,
+      include: ["src"],
+    }),
+  );
+  try {
+    execFileSync("npx", ["tsc", "-p", config], { cwd: root, stdio: "inherit" });
+  } finally {
+    rmSync(config);
+  }
+  if (existsSync(`${dir}/src/styles`)) {
+    cpSync(`${dir}/src/styles`, `${dir}/dist/styles`, { recursive: true });
+  }
+}
