@@ -90,7 +90,7 @@ var unemployment = sqltool.Def{
 				title: (if $zh then "美国各行业失业率" else "U.S. unemployment rate by industry" end),
 				subtitle: (if $zh then "2000 年 1 月至 2010 年 2 月，未经季节调整" else "January 2000 to February 2010, not seasonally adjusted" end),
 				valueFormat: "percent", format: {percentBase: 100, decimals: 1},
-				x: {field: "month", type: "time", timeZone: "UTC"}, y: {zero: true}, zoom: true,
+				x: {field: "month", type: "time", timeZone: "UTC", title: (if $zh then "月份" else "Month" end)}, y: {zero: true}, zoom: true,
 				series: [["construction", "Construction", "建筑业"], ["manufacturing", "Manufacturing", "制造业"],
 					["leisure", "Leisure and hospitality", "休闲与酒店业"], ["finance", "Finance", "金融业"],
 					["education", "Education and health", "教育与医疗"], ["government", "Government", "政府"]]

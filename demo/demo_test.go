@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,9 +17,35 @@ import (
 	"github.com/inlay-ui/inlay/tool/tooltest"
 )
 
+// loaded is a database after its first start; loading it for every test would
+// be most of their time.
+var loaded = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "demo")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	d, err := Open(context.Background(), dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, FileName))
+})
+
 func open(t *testing.T) *Demo {
 	t.Helper()
-	d, err := Open(t.Context(), t.TempDir())
+	file, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, FileName), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

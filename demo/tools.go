@@ -337,7 +337,7 @@ func (d *Demo) runServerErrors(ctx context.Context, args errorsArgs, out *tool.O
 		Type: block.ChartBar, Stack: block.StackNormal,
 		Title:    fmt.Sprintf(w("Requests of the last %d minutes", "最近 %d 分钟的请求"), args.Minutes),
 		Subtitle: fmt.Sprintf(w("%d requests, %d server errors", "%d 个请求，%d 个服务器错误"), total, failed),
-		X:        &block.ChartX{Field: "time", Type: "time"},
+		X:        &block.ChartX{Field: "time", Type: "time", Title: w("Time", "时间")},
 		Series: []block.ChartSeries{
 			{Field: "failed", Name: w("Server errors (5xx)", "服务器错误 (5xx)"), Color: "bad"},
 			{Field: "refused", Name: w("Refused (4xx)", "被拒绝 (4xx)"), Color: "warn"},
