@@ -1,43 +1,44 @@
 import { safeHref } from "./links.ts";
 import { type MathSpan, placeholder, restoreSource } from "./math.ts";
 
-// The parts of a Markdown tree that this module reads and writes.
-interface Node {
+/** A node of a Markdown tree, with the parts that are read or written here. */
+export interface MarkdownNode {
   type: string;
   value?: string;
   url?: string;
   title?: string | null;
   alt?: string | null;
-  children?: Node[];
-  data?: { hName?: string; hProperties?: Record<string, string>; hChildren?: Node[] };
+  lang?: string | null;
+  depth?: number;
+  ordered?: boolean | null;
+  start?: number | null;
+  spread?: boolean | null;
+  checked?: boolean | null;
+  align?: ("left" | "right" | "center" | null)[] | null;
+  /** Of a reference, a definition or a note. */
+  identifier?: string;
+  /** Of a formula; its value is how it was written. */
+  tex?: string;
+  display?: boolean;
+  children?: MarkdownNode[];
 }
 
 const note = /\[\^([^\]\s]+)\]/g;
 
-function mathNode(span: MathSpan): Node {
-  return {
-    type: "inlayMath",
-    data: {
-      hName: "span",
-      hProperties: { dataTex: span.tex, dataDisplay: span.display ? "block" : "inline" },
-      hChildren: [{ type: "text", value: span.source }],
-    },
-  };
+function mathNode(span: MathSpan): MarkdownNode {
+  return { type: "inlayMath", tex: span.tex, display: span.display, value: span.source };
 }
 
-function noteNode(id: string): Node {
-  return {
-    type: "inlayNote",
-    data: { hName: "sup", hProperties: { dataNote: id }, hChildren: [{ type: "text", value: id }] },
-  };
+function noteNode(id: string): MarkdownNode {
+  return { type: "inlayNote", identifier: id };
 }
 
 function pieces(
   value: string,
   pattern: RegExp,
-  make: (m: RegExpMatchArray) => Node | null,
-): Node[] {
-  const out: Node[] = [];
+  make: (m: RegExpMatchArray) => MarkdownNode | null,
+): MarkdownNode[] {
+  const out: MarkdownNode[] = [];
   let at = 0;
   for (const m of value.matchAll(pattern)) {
     const node = make(m);
@@ -59,7 +60,11 @@ function pieces(
   return out;
 }
 
-function rewrite(node: Node, spans: readonly MathSpan[], insideLink: boolean): Node[] {
+function rewrite(
+  node: MarkdownNode,
+  spans: readonly MathSpan[],
+  insideLink: boolean,
+): MarkdownNode[] {
   switch (node.type) {
     case "text": {
       const withMath = pieces(node.value ?? "", placeholder, (m) => {
@@ -86,7 +91,7 @@ function rewrite(node: Node, spans: readonly MathSpan[], insideLink: boolean): N
     case "code":
       return [{ ...node, value: restoreSource(node.value ?? "", spans) }];
     default: {
-      const out: Node = { ...node };
+      const out: MarkdownNode = { ...node };
       if (typeof out.url === "string") {
         out.url = safeHref(restoreSource(out.url, spans));
       }
@@ -113,7 +118,7 @@ function rewrite(node: Node, spans: readonly MathSpan[], insideLink: boolean): N
   }
 }
 
-/** A remark plugin: formulas and note marks become elements, markup becomes text. */
-export function inlayMarks(spans: readonly MathSpan[]): () => (tree: object) => object {
-  return () => (tree) => rewrite(tree as Node, spans, false)[0] ?? tree;
+/** A tree in which formulas and note marks are nodes and markup is the text it is. */
+export function withMarks(tree: MarkdownNode, spans: readonly MathSpan[]): MarkdownNode {
+  return rewrite(tree, spans, false)[0] ?? tree;
 }
