@@ -499,7 +499,8 @@ describe("other shapes", () => {
   it("gauge knows its scale", () => {
     const [gauge] = seriesOf(toOption(samples.gauge, context()).option);
     expect(gauge).toMatchObject({ min: 0, max: 1 });
-    expect((gauge?.detail as { formatter: () => string }).formatter()).toBe("72%");
+    const detail = gauge?.detail as { formatter(): string } | undefined;
+    expect(detail?.formatter()).toBe("72%");
     expect(
       seriesOf(toOption({ ...samples.gauge, refs: [{ axis: "y", value: 0.9 }] }, context()).option),
     ).toHaveLength(2);
