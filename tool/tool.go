@@ -60,8 +60,9 @@ type BlockSpec struct {
 	Version int // 0 means the highest registered
 	// Title is shown in the skeleton. When TitleFrom is set it wins.
 	Title string
-	// TitleFrom makes the title from the checked arguments.
-	TitleFrom func(args json.RawMessage) string
+	// TitleFrom makes the title from the checked arguments, in the language of
+	// ctx's caller.
+	TitleFrom func(ctx context.Context, args json.RawMessage) string
 	// Height is the estimated height of the body in CSS pixels; 0 uses the
 	// type's.
 	Height int

@@ -191,7 +191,7 @@ func (t *run) announce(ctx context.Context, p *pending) {
 	}
 	meta := block.Meta{Title: bs.Title, EstimatedHeight: bs.Height, Source: bs.Source}
 	if bs.TitleFrom != nil {
-		if s := bs.TitleFrom(p.args); s != "" {
+		if s := bs.TitleFrom(ctx, p.args); s != "" {
 			meta.Title = s
 		}
 	}

@@ -28,6 +28,8 @@ type Block struct {
 	Version int    `json:"version"` // 0 means the highest registered
 	// Title of the skeleton; may use {{.args.name}}.
 	Title string `json:"title"`
+	// Titles are such titles by language, for callers of another one.
+	Titles map[string]string `json:"titles"`
 	// Height is the estimated height in CSS pixels.
 	Height int `json:"height"`
 	// Source names where the data comes from, for people.
@@ -44,7 +46,7 @@ type Block struct {
 // Mapper is a compiled Config. It is safe for concurrent use.
 type Mapper struct {
 	block                      *Block
-	title                      *Template
+	titles                     map[string]*Template // by language
 	payload, fallback, actions *Program
 	summary                    *Program
 }
@@ -78,20 +80,34 @@ func Compile(name string, c Config) (*Mapper, error) {
 		m.fallback = program("block.fallback", b.Fallback)
 		m.actions = program("block.actions", b.Actions)
 		if err == nil {
-			m.title, err = CompileTemplate(name+": block.title", b.Title)
-		}
-		if err == nil {
-			for _, p := range m.title.Paths() {
-				if p[0] != "args" {
-					return nil, fmt.Errorf("%s: block.title: only .args is known before the tool ran", name)
-				}
-			}
+			m.titles, err = compileTitles(name, b)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+func compileTitles(name string, b *Block) (map[string]*Template, error) {
+	sources := map[string]string{"": b.Title}
+	for lang, title := range b.Titles {
+		sources[lang] = title
+	}
+	titles := make(map[string]*Template, len(sources))
+	for lang, source := range sources {
+		t, err := CompileTemplate(name+": block.title", source)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range t.Paths() {
+			if p[0] != "args" {
+				return nil, fmt.Errorf("%s: block.title: only .args is known before the tool ran", name)
+			}
+		}
+		titles[lang] = t
+	}
+	return titles, nil
 }
 
 // HasBlock says whether the answer becomes a block.
@@ -108,13 +124,13 @@ func (m *Mapper) BlockSpec() *tool.BlockSpec {
 		Version: b.Version,
 		Height:  b.Height,
 		Source:  b.Source,
-		TitleFrom: func(args json.RawMessage) string {
+		TitleFrom: func(ctx context.Context, args json.RawMessage) string {
 			v, err := Decode(args)
 			if err != nil {
 				return ""
 			}
 			// A title with a gap is worse than none; the payload brings its own.
-			s, err := m.title.Render(map[string]any{"args": v}, nil)
+			s, err := m.title(ctx).Render(map[string]any{"args": v}, nil)
 			if err != nil {
 				return ""
 			}
@@ -181,9 +197,17 @@ func (m *Mapper) Write(ctx context.Context, data map[string]any, out *tool.Out) 
 	}
 	meta := block.Meta{Title: titleOf(payload), Source: m.block.Source}
 	if meta.Title == "" {
-		meta.Title, _ = m.title.Render(data, nil)
+		meta.Title, _ = m.title(ctx).Render(data, nil)
 	}
 	return out.Block(m.block.Type, m.block.Version, meta, payload)
+}
+
+// title is the title for the caller's language.
+func (m *Mapper) title(ctx context.Context) *Template {
+	if t, ok := m.titles[tool.CallerFrom(ctx).Lang]; ok {
+		return t
+	}
+	return m.titles[""]
 }
 
 // titleOf reads the title that a payload brings.

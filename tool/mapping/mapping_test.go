@@ -227,10 +227,10 @@ func TestTitle(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := m.BlockSpec()
-	if spec.Type != "app.product_card" || spec.TitleFrom(json.RawMessage(`{"q":"2026Q3"}`)) != "Sales of 2026Q3" {
+	if spec.Type != "app.product_card" || spec.TitleFrom(t.Context(), json.RawMessage(`{"q":"2026Q3"}`)) != "Sales of 2026Q3" {
 		t.Errorf("%+v", spec)
 	}
-	if got := spec.TitleFrom(json.RawMessage(`{}`)); got != "" {
+	if got := spec.TitleFrom(t.Context(), json.RawMessage(`{}`)); got != "" {
 		t.Errorf("a title with a gap: %q", got)
 	}
 }

@@ -52,7 +52,7 @@ func TestTool(t *testing.T) {
 	if !strings.Contains(got.Told, "total 710") || !strings.Contains(got.Told, "cut after 3 rows") {
 		t.Errorf("told %q", got.Told)
 	}
-	if s := tl.Spec(); !s.Refreshable || s.Block.TitleFrom(json.RawMessage(`{"quarter":"2026Q3"}`)) != "2026Q3" {
+	if s := tl.Spec(); !s.Refreshable || s.Block.TitleFrom(t.Context(), json.RawMessage(`{"quarter":"2026Q3"}`)) != "2026Q3" {
 		t.Errorf("%+v", s)
 	}
 }

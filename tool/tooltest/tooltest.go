@@ -62,7 +62,7 @@ func CallWith(ctx context.Context, reg *block.Registry, t tool.Tool, args, block
 	if b := spec.Block; b != nil {
 		meta := block.Meta{Title: b.Title, EstimatedHeight: b.Height, Source: b.Source}
 		if b.TitleFrom != nil {
-			meta.Title = b.TitleFrom(checked)
+			meta.Title = b.TitleFrom(ctx, checked)
 		}
 		h, err := s.open(tool.Opening{Type: b.Type, Version: b.Version, Meta: meta})
 		if err != nil {
