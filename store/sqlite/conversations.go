@@ -268,7 +268,13 @@ func parseCursor(s string) (updated, n int64, err error) {
 // them stand in its title, or all of them in one of its messages.
 type terms []string
 
-func searchTerms(query string) terms { return strings.Fields(fold(query)) }
+func searchTerms(query string) terms {
+	words := strings.Fields(fold(query))
+	return words[:min(len(words), maxTerms)]
+}
+
+// maxTerms is how many words of a search count.
+const maxTerms = 16
 
 // fold gives text the form in which search compares it.
 func fold(text string) string { return strings.ToLower(text) }

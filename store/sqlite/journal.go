@@ -36,6 +36,10 @@ type pin struct {
 // commits delete nothing.
 const pruneStep = 64
 
+// pruneMost is how many rows one commit deletes at most, so that the end of a
+// long turn, which may free thousands, holds nobody up.
+const pruneMost = 128
+
 // holdersStep is how many logs are made to let go of the journal per commit.
 const holdersStep = 32
 
@@ -70,7 +74,8 @@ func (j *journal) prunable() (upto int64, ok bool) {
 	if front := j.pins.Front(); front != nil {
 		upto = front.Value.(pin).row - 1
 	}
-	return upto, upto-j.rows[0].id+1 >= pruneStep
+	first := j.rows[0].id
+	return min(upto, first+pruneMost-1), upto-first+1 >= pruneStep
 }
 
 func (j *journal) pruned(upto int64) {

@@ -134,14 +134,16 @@ func (r *reader) tail(ctx context.Context, t *tail) (more bool, err error) {
 				return false, err
 			}
 		}
-		if len(evs) > 0 {
+		switch {
+		case !r.live:
+			return false, nil
+		case len(evs) > 0:
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
 			continue
-		}
-		if over || !r.live {
-			return over && r.live, nil
+		case over:
+			return true, nil
 		}
 		select {
 		case <-wake:
@@ -164,35 +166,51 @@ func (r *reader) give(e event.Event) error {
 // stored reads what the file has. It holds no connection while the caller
 // looks at an event.
 func (r *reader) stored(ctx context.Context) error {
-	var log struct {
+	type state struct {
 		id            int64
 		last, trimmed uint64
 	}
-	err := r.s.scan(ctx, "SELECT id, last_seq, trimmed FROM logs WHERE msg = ?", []any{r.msg},
-		&log.id, &log.last, &log.trimmed)
-	if err != nil {
-		return wrap("read "+r.msg, err)
-	}
-	if r.after < log.trimmed {
-		e, err := r.s.snapshot(ctx, r.msg)
+	for before := (state{}); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var log state
+		err := r.s.scan(ctx, "SELECT id, last_seq, trimmed FROM logs WHERE msg = ?", []any{r.msg},
+			&log.id, &log.last, &log.trimmed)
 		if err != nil {
+			return wrap("read "+r.msg, err)
+		}
+		if r.after < log.trimmed {
+			e, err := r.s.snapshot(ctx, r.msg)
+			if err != nil {
+				return err
+			}
+			if err := r.give(e); err != nil {
+				return err
+			}
+		}
+		err = r.chunks(ctx, log.id, log.last)
+		// Without its chunks a log was deleted or trimmed just now, or else the
+		// file is damaged.
+		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if err := r.give(e); err != nil {
-			return err
+		if log == before {
+			return fmt.Errorf("sqlite: read %s: the events after seq %d are missing from the file", r.msg, r.after)
 		}
+		before = log
 	}
-	for r.after < log.last {
+}
+
+// chunks reads the chunks of a log up to a seq.
+func (r *reader) chunks(ctx context.Context, log int64, last uint64) error {
+	for r.after < last {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var frames []byte
 		err := r.s.scan(ctx, "SELECT frames FROM chunks WHERE log = ? AND last_seq > ? ORDER BY last_seq LIMIT 1",
-			[]any{log.id, r.after}, &frames)
-		if errors.Is(err, store.ErrNotFound) {
-			// Deleted or trimmed just now.
-			return r.stored(ctx)
-		}
+			[]any{log, r.after}, &frames)
 		if err != nil {
 			return wrap("read "+r.msg, err)
 		}

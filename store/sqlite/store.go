@@ -189,18 +189,17 @@ const keyLife = 24 * time.Hour
 // keepUp forgets from time to time what has had its time.
 func (s *Store) keepUp() {
 	defer s.upkeep.Done()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := context.Background()
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
 	for {
+		if err := s.upkeepRound(ctx); err != nil && !errors.Is(err, store.ErrClosed) {
+			s.opt.Logger.Error("store upkeep failed; it is tried again later", "path", s.path, "error", err)
+		}
 		select {
 		case <-s.closing:
 			return
 		case <-tick.C:
-		}
-		if err := s.upkeepRound(ctx); err != nil {
-			s.opt.Logger.Error("store upkeep failed; it is tried again later", "path", s.path, "error", err)
 		}
 	}
 }
