@@ -141,6 +141,26 @@ type ToolCallData struct {
 	DurationMs int64  `json:"durationMs,omitempty"`
 }
 
+// ToolActivity is one tool call as people see it.
+type ToolActivity struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"`
+	// Status is running, ok, error or cancelled.
+	Status     string `json:"status"`
+	DurationMs int64  `json:"durationMs,omitempty"`
+	// Sub says that another tool made the call.
+	Sub bool `json:"sub,omitempty"`
+}
+
+// The states of a ToolActivity.
+const (
+	ToolRunning   = "running"
+	ToolOK        = "ok"
+	ToolError     = "error"
+	ToolCancelled = "cancelled"
+)
+
 // Usage counts the tokens of a turn.
 type Usage struct {
 	InputTokens  int     `json:"inputTokens"`
@@ -202,7 +222,9 @@ type State struct {
 	Start  StartData
 	Blocks []block.Block
 	// Reasoning is what the model thought, kept out of the blocks.
-	Reasoning    string
+	Reasoning string
+	// Tools are the calls of the turn and its follow-ups, in order.
+	Tools        []ToolActivity
 	FinishReason string
 	Usage        Usage
 	Err          *ErrorData

@@ -116,6 +116,8 @@ func (f *Folder) Apply(e Event) {
 		if b := f.find(e.Block); b != nil && json.Unmarshal(e.Data, &d) == nil {
 			b.State, b.Rev = d.State, d.Rev
 		}
+	case ToolCallStart, SubToolStart, ToolCallEnd, SubToolEnd:
+		f.tool(e)
 	case Snapshot:
 		var d SnapshotData
 		if json.Unmarshal(e.Data, &d) == nil {
@@ -153,6 +155,7 @@ func (f *Folder) Apply(e Event) {
 func (f *Folder) State() State {
 	st := f.st
 	st.Reasoning = unescape(f.reasoning)
+	st.Tools = slices.Clone(f.st.Tools)
 	st.Blocks = make([]block.Block, len(f.blocks))
 	for i, b := range f.blocks {
 		st.Blocks[i] = b.view()
@@ -213,6 +216,25 @@ func (f *Folder) start(e Event) {
 		f.st.Start = d
 	}
 	f.st.Status = StatusRunning
+}
+
+// tool folds the start or the end of a call. An end without a start is ignored.
+func (f *Folder) tool(e Event) {
+	var d ToolCallData
+	if json.Unmarshal(e.Data, &d) != nil || d.ToolCallID == "" {
+		return
+	}
+	i := slices.IndexFunc(f.st.Tools, func(t ToolActivity) bool { return t.ID == d.ToolCallID })
+	switch {
+	case e.Type == ToolCallStart || e.Type == SubToolStart:
+		if i < 0 {
+			f.st.Tools = append(f.st.Tools, ToolActivity{
+				ID: d.ToolCallID, Name: d.Name, Title: d.Title, Status: ToolRunning, Sub: e.Type == SubToolStart,
+			})
+		}
+	case i >= 0:
+		f.st.Tools[i].Status, f.st.Tools[i].DurationMs = d.Status, d.DurationMs
+	}
 }
 
 func (f *Folder) textDelta(e Event) {
@@ -297,6 +319,11 @@ func (f *Folder) endGroup(e Event) bool {
 	for _, b := range f.blocks {
 		if b.Status == block.StatusLoading {
 			b.fail(interrupted, "")
+		}
+	}
+	for i, t := range f.st.Tools {
+		if t.Status == ToolRunning {
+			f.st.Tools[i].Status = ToolCancelled
 		}
 	}
 	f.st.Open = false
