@@ -77,6 +77,8 @@ type (
 	ChartSeries = block.ChartSeries
 	// Table is the payload of a table.
 	Table = block.Table
+	// MetricItem is one key figure.
+	MetricItem = block.MetricItem
 	// Metric is the payload of key figures.
 	Metric = block.Metric
 	// Code is the payload of source code.
