@@ -3,9 +3,11 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -191,6 +193,10 @@ func scalarText(v any) (string, bool) {
 	case string:
 		return v, true
 	case json.Number:
+		// 320, 320.0 and 3.2e2 are one number, which a browser writes as 320.
+		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<53 {
+			return strconv.FormatFloat(f, 'f', -1, 64), true
+		}
 		return v.String(), true
 	case bool:
 		if v {

@@ -45,5 +45,5 @@ func (s *server) rerun(w http.ResponseWriter, r *http.Request, refresh bool) err
 	if err != nil {
 		return wrap("run block again", err)
 	}
-	return s.started(w, r, s.caps(r), st)
+	return s.started(w, r, st)
 }

@@ -33,31 +33,36 @@ type chatMessage struct {
 
 // postChat starts a turn and answers with its stream.
 func (s *server) postChat(w http.ResponseWriter, r *http.Request) error {
+	st, err := s.startChat(r)
+	if err != nil {
+		return err
+	}
+	return s.started(w, r, st)
+}
+
+func (s *server) startChat(r *http.Request) (turn.Started, error) {
 	var body chatBody
 	if err := decode(r, &body, false); err != nil {
-		return err
+		return turn.Started{}, err
 	}
 	c := callOf(r)
 	req := turn.Request{Owner: c.owner, Caller: c.caller, Caps: s.caps(r)}
 	if err := s.fill(&req, body); err != nil {
-		return err
+		return turn.Started{}, err
 	}
 	if _, sent := r.Header["Idempotency-Key"]; sent {
 		key := r.Header.Get("Idempotency-Key")
 		if !printable(key, 1) {
-			return invalid("Idempotency-Key must be 1 to 255 printable characters.", map[string]any{"field": "Idempotency-Key"})
+			return turn.Started{}, invalid("Idempotency-Key must be 1 to 255 printable characters.", map[string]any{"field": "Idempotency-Key"})
 		}
 		fp, err := fingerprint(body)
 		if err != nil {
-			return err
+			return turn.Started{}, err
 		}
 		req.IdempotencyKey, req.Fingerprint = "chat:"+key, fp
 	}
 	st, err := s.Runner.Start(r.Context(), req)
-	if err != nil {
-		return wrap("start turn", err)
-	}
-	return s.started(w, r, req.Caps, st)
+	return st, wrap("start turn", err)
 }
 
 // fill checks a body and makes a turn's request of it.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -63,6 +64,9 @@ func (s *server) getConversations(w http.ResponseWriter, r *http.Request) error 
 		opt.Limit = n
 	}
 	list, next, err := s.Store.Conversations(r.Context(), callOf(r).owner, opt)
+	if errors.Is(err, store.ErrNotFound) { // of a list only a page can be missing
+		return invalid("There is no such page.", map[string]any{"field": "cursor"})
+	}
 	if err != nil {
 		return wrap("list conversations", err)
 	}

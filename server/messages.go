@@ -78,7 +78,7 @@ func (s *server) message(r *http.Request, m store.Message) (messageBody, error) 
 		b.Siblings = []string{m.ID}
 	}
 	// What is read here and what is streamed must be the same to one reader.
-	enc, err := s.encoder(r, s.caps(r), m.ID, m.Conversation)
+	enc, err := s.encoder(r, m.ID, m.Conversation)
 	if err != nil {
 		return messageBody{}, err
 	}
@@ -104,34 +104,54 @@ func (s *server) getMessage(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, body)
 }
 
-// getEvents replays and follows a message.
+// reading is where a reader of a message begins.
+type reading struct {
+	msg, conversation string
+	after             uint64
+	// over says that there is nothing to read.
+	over bool
+}
+
+// getEvents replays and follows a message. It holds nothing that the stream
+// does not need: there may be ten thousand of them.
 func (s *server) getEvents(w http.ResponseWriter, r *http.Request) error {
-	if d := r.URL.Query().Get("dialect"); d != "" && d != native.Name {
-		return invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": []string{native.Name}})
-	}
-	after, err := cursor(r)
+	at, err := s.reading(r)
 	if err != nil {
 		return err
 	}
-	m, err := s.owned(r)
-	if err != nil {
-		return err
-	}
-	last, open, err := s.Store.Last(r.Context(), m.ID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return wrap("read log", err)
-	}
-	if err != nil || !open && after >= last { // a user's message has no log
+	if at.over {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	if after > last {
-		return invalid("There is no such event yet.", map[string]any{"field": "after", "last": last})
+	w.Header().Set("X-Message-Id", at.msg)
+	w.Header().Set("X-Conversation-Id", at.conversation)
+	return s.stream(w, r, at.msg, at.conversation, at.after)
+}
+
+// reading finds out what a request for events wants to read.
+func (s *server) reading(r *http.Request) (reading, error) {
+	if d := r.URL.Query().Get("dialect"); d != "" && d != native.Name {
+		return reading{}, invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": []string{native.Name}})
 	}
-	h := w.Header()
-	h.Set("X-Message-Id", m.ID)
-	h.Set("X-Conversation-Id", m.Conversation)
-	return s.stream(w, r, s.caps(r), m.ID, m.Conversation, after)
+	after, err := cursor(r)
+	if err != nil {
+		return reading{}, err
+	}
+	m, err := s.owned(r)
+	if err != nil {
+		return reading{}, err
+	}
+	last, open, err := s.Store.Last(r.Context(), m.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return reading{}, wrap("read log", err)
+	}
+	if err != nil || !open && after >= last { // a user's message has no log
+		return reading{over: true}, nil
+	}
+	if after > last {
+		return reading{}, invalid("There is no such event yet.", map[string]any{"field": "after", "last": last})
+	}
+	return reading{msg: m.ID, conversation: m.Conversation, after: after}, nil
 }
 
 func (s *server) getTrajectory(w http.ResponseWriter, r *http.Request) error {

@@ -216,38 +216,35 @@ func (s *server) table() []route {
 
 // endpoint makes a handler of a route: identity, rate, then the route itself.
 func (s *server) endpoint(rt route) http.Handler {
+	name := strings.TrimSpace(rt.method + " " + rt.path)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callOf(r)
-		c.route = strings.TrimSpace(rt.method + " " + rt.path)
-		c.quiet = rt.access == public
-		if rt.access != public {
-			caller, owner, err := s.Auth.Authenticate(r)
-			if err != nil {
-				s.fail(w, r, authError(err))
-				return
-			}
-			caller.Lang = c.lang
-			c.caller, c.owner = caller, owner
-			if err := s.limiter.allow(owner, rt.access == working); err != nil {
-				s.fail(w, r, err)
-				return
-			}
-			if bad := s.caps(r).Rejected; s.StrictCapabilities && len(bad) > 0 {
-				s.fail(w, r, &answer{
-					status: http.StatusBadRequest, code: codeInvalidToken,
-					message: fmt.Sprintf("The capability %q is malformed; capabilities are namespace.name@major.", bad[0]),
-					details: map[string]any{"rejected": bad},
-				})
-				return
-			}
+		err := s.admit(w, r, name, rt.access)
+		if err == nil {
+			err = rt.handle(w, r)
 		}
-		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = http.MaxBytesReader(w, r.Body, s.Limits.BodyBytes)
-		}
-		if err := rt.handle(w, r); err != nil {
+		if err != nil {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// admit finds out who sent a request and whether it may be answered now.
+func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a access) error {
+	c := callOf(r)
+	c.route, c.quiet = route, a == public
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = http.MaxBytesReader(w, r.Body, s.Limits.BodyBytes)
+	}
+	if a == public {
+		return nil
+	}
+	caller, owner, err := s.Auth.Authenticate(r)
+	if err != nil {
+		return authError(err)
+	}
+	caller.Lang = c.lang
+	c.caller, c.owner = caller, owner
+	return s.limiter.allow(owner, a == working)
 }
 
 // wrap names what was being done when an error came, unless the error is an

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/internal/sse"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/turn"
@@ -15,27 +14,27 @@ import (
 )
 
 // encoder makes the encoder of a message's reader.
-func (s *server) encoder(r *http.Request, caps block.Caps, msg, conversation string) (*native.Encoder, error) {
+func (s *server) encoder(r *http.Request, msg, conversation string) (*native.Encoder, error) {
 	return native.New(wire.View{
-		Dialect: native.Name, Caps: caps, Registry: s.Registry, Locale: callOf(r).lang, Tools: true, Reasoning: true,
+		Dialect: native.Name, Caps: s.caps(r), Registry: s.Registry, Locale: callOf(r).lang, Tools: true, Reasoning: true,
 	}, wire.Run{Msg: msg, Conversation: conversation})
 }
 
 // started answers with the stream of what a request began.
-func (s *server) started(w http.ResponseWriter, r *http.Request, caps block.Caps, st turn.Started) error {
+func (s *server) started(w http.ResponseWriter, r *http.Request, st turn.Started) error {
 	h := w.Header()
 	h.Set("X-Message-Id", st.Msg)
 	h.Set("X-Conversation-Id", st.Conversation)
 	if st.User != "" {
 		h.Set("X-User-Message-Id", st.User)
 	}
-	return s.stream(w, r, caps, st.Msg, st.Conversation, st.After)
+	return s.stream(w, r, st.Msg, st.Conversation, st.After)
 }
 
 // stream sends a message's events after a seq, until nothing is being written
 // to it any more.
-func (s *server) stream(w http.ResponseWriter, r *http.Request, caps block.Caps, msg, conversation string, after uint64) error {
-	enc, err := s.encoder(r, caps, msg, conversation)
+func (s *server) stream(w http.ResponseWriter, r *http.Request, msg, conversation string, after uint64) error {
+	enc, err := s.encoder(r, msg, conversation)
 	if err != nil {
 		return err
 	}

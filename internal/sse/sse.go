@@ -90,7 +90,9 @@ func Start(rw http.ResponseWriter, opt Options) (*Writer, error) {
 	if err := w.rc.Flush(); err != nil {
 		return nil, fmt.Errorf("sse: start: %w", err)
 	}
+	w.mu.Lock() // beat looks at timer too
 	w.timer = time.AfterFunc(opt.Heartbeat, w.beat)
+	w.mu.Unlock()
 	return w, nil
 }
 
