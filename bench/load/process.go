@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a server under measurement.
+type process struct {
+	*client
+	cmd     *exec.Cmd
+	base    string
+	control string // of our own server
+}
+
+// start runs a server and waits until it says that it is ready.
+func start(dir, name string, args ...string) (*process, error) {
+	cmd := exec.Command(name, args...) //nolint:gosec // the commands are this program's own
+	cmd.Env = append(os.Environ(), "NODE_ENV=production")
+	log, err := os.Create(dir + "/server.log")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	words := strings.Fields(line)
+	if err != nil || len(words) < 2 || words[0] != "ready" {
+		p.stop()
+		return nil, fmt.Errorf("start %s: said %q: %w", name, line, err)
+	}
+	p.base = words[1]
+	if len(words) > 2 {
+		p.control = words[2]
+	}
+	p.client, err = newClient(p.base)
+	return p, err
+}
+
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	gone := time.AfterFunc(3*time.Second, func() { _ = p.cmd.Process.Kill() })
+	_ = p.cmd.Wait()
+	gone.Stop()
+}
+
+// cpu returns the time that the process has used.
+func (p *process) cpu() (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name in parentheses may hold spaces.
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	user, err := strconv.ParseInt(f[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(f[12], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(user+system) * (time.Second / 100), nil
+}
+
+// rss returns the resident memory in bytes.
+func (p *process) rss() (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// settled returns the resident memory once it has stopped growing.
+func (p *process) settled() (int64, error) {
+	last, err := p.rss()
+	for range 20 {
+		if err != nil {
+			return 0, err
+		}
+		time.Sleep(500 * time.Millisecond)
+		var now int64
+		now, err = p.rss()
+		if now-last < 256<<10 {
+			return now, err
+		}
+		last = now
+	}
+	return last, err
+}
+
+// openGate lets the answers go on that wait for it.
+func (p *process) openGate() error {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.control+"/open", nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}

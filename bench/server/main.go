@@ -1,0 +1,214 @@
+// Command server is the product with a model in its own process that answers
+// as fast, or as slowly, as a measurement wants. Everything else is the real
+// thing: configuration, HTTP, turns, log and store.
+//
+// The question says what the answer is: "deltas=500 every=50ms".
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/inlay-ui/inlay"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store/memory"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	addr := flag.String("addr", "127.0.0.1:0", "where to listen")
+	data := flag.String("data", "", "data directory; a temporary one when empty")
+	backend := flag.String("store", "sqlite", "sqlite or memory")
+	coalesce := flag.Duration("coalesce", 0, "limits.coalesce: 0 is the default, -1ns is off")
+	flag.Parse()
+
+	dir := *data
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "inlay-bench-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	off := false
+	llm := &fixed{gate: make(chan struct{})}
+	cfg := inlay.Config{
+		Data: dir, LLM: llm, Demo: &off, Limits: inlay.LimitsConfig{Coalesce: *coalesce},
+	}
+	switch *backend {
+	case "sqlite":
+	case "memory":
+		cfg.Backend = memory.New()
+	default:
+		return fmt.Errorf("-store: %q is neither sqlite nor memory", *backend)
+	}
+	app, err := inlay.New(cfg)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	listen := net.ListenConfig{}
+	ln, err := listen.Listen(ctx, "tcp", *addr)
+	if err != nil {
+		return err
+	}
+	side, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := http.Serve(side, llm.control()); err != nil && !errors.Is(err, net.ErrClosed) { //nolint:gosec // loopback, for the length of a measurement
+			fmt.Fprintln(os.Stderr, "server:", err)
+		}
+	}()
+	return app.Serve(ctx, ln, func() {
+		fmt.Printf("ready http://%s http://%s\n", ln.Addr(), side.Addr())
+	})
+}
+
+// fixed answers with numbered words.
+type fixed struct {
+	mu   sync.Mutex
+	gate chan struct{}
+}
+
+// control opens the gate, tells what memory is used for and serves profiles.
+func (m *fixed) control() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /open", func(http.ResponseWriter, *http.Request) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		close(m.gate)
+		m.gate = make(chan struct{})
+	})
+	mux.HandleFunc("GET /memory", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("gc") {
+			debug.FreeOSMemory()
+		}
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		fmt.Fprintf(w, "heap %d stack %d idle %d sys %d goroutines %d\n", s.HeapAlloc, s.StackInuse, s.HeapIdle-s.HeapReleased, s.Sys-s.HeapReleased, runtime.NumGoroutine())
+	})
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// Info implements model.Model.
+func (*fixed) Info() model.Info { return model.Info{Kind: "bench", Name: "in-process"} }
+
+// answer is what a question asks for.
+type answer struct {
+	deltas int
+	every  time.Duration
+	// size is the length of a delta.
+	size int
+	// stamp puts the time into each delta.
+	stamp bool
+	// gate waits for the gate to open after the first delta.
+	gate bool
+	// park waits for the turn to be stopped after the last one.
+	park bool
+}
+
+func parse(text string) (answer, error) {
+	a := answer{size: 6}
+	for word := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(word, "=")
+		var err error
+		switch name {
+		case "deltas":
+			a.deltas, err = strconv.Atoi(value)
+		case "size":
+			a.size, err = strconv.Atoi(value)
+		case "every":
+			a.every, err = time.ParseDuration(value)
+		case "stamp":
+			a.stamp = true
+		case "gate":
+			a.gate = true
+		case "park":
+			a.park = true
+		}
+		if err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// filler is what deltas are cut from.
+var filler = strings.Repeat("East leads with a third of all sales, North follows and South is last. ", 64)
+
+// Stream implements model.Model.
+func (m *fixed) Stream(ctx context.Context, req model.Request, on func(model.Delta) error) (model.Response, error) {
+	a, err := parse(req.Messages[len(req.Messages)-1].Content)
+	if err != nil {
+		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: err.Error()}
+	}
+	m.mu.Lock()
+	gate := m.gate
+	m.mu.Unlock()
+	var text strings.Builder
+	var tick *time.Ticker
+	if a.every > 0 {
+		tick = time.NewTicker(a.every)
+		defer tick.Stop()
+	}
+	at := 0
+	for i := range a.deltas {
+		if i == 1 && a.gate {
+			select {
+			case <-gate:
+			case <-ctx.Done():
+				return model.Response{Text: text.String()}, ctx.Err()
+			}
+		}
+		if tick != nil {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return model.Response{Text: text.String()}, ctx.Err()
+			}
+		}
+		if at+a.size > len(filler) {
+			at = 0
+		}
+		piece := filler[at : at+a.size]
+		at += a.size
+		if a.stamp {
+			piece = strconv.FormatInt(time.Now().UnixNano(), 10) + " " + piece
+		}
+		text.WriteString(piece)
+		if err := on(model.Delta{Text: piece}); err != nil {
+			return model.Response{Text: text.String()}, err
+		}
+	}
+	if a.park {
+		<-ctx.Done()
+		return model.Response{Text: text.String()}, ctx.Err()
+	}
+	return model.Response{Text: text.String(), Finish: model.FinishStop, Usage: model.Usage{InputTokens: 10, OutputTokens: a.deltas}}, nil
+}
