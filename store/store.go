@@ -156,6 +156,10 @@ type Message struct {
 	Usage        event.Usage
 	Err          *event.ErrorData
 	Model        *event.Model
+	// Reasoning is what the model thought; Tools are the calls of the turn and
+	// its follow-ups as people see them.
+	Reasoning string
+	Tools     []event.ToolActivity
 	// Exchange is what the model saw and said in this turn beyond the blocks:
 	// assistant and tool messages, for the next turn's context. Opaque here.
 	Exchange json.RawMessage
@@ -234,6 +238,10 @@ type Records interface {
 	// Path returns the messages from the root to leaf; empty leaf is the
 	// conversation's own.
 	Path(ctx context.Context, o Owner, conversation, leaf string) ([]Message, error)
+
+	// Newest returns the id of the newest message of the branch that begins
+	// with from: of its descendants, or from itself.
+	Newest(ctx context.Context, o Owner, conversation, from string) (string, error)
 
 	PutBlockCall(ctx context.Context, c BlockCall) error
 	BlockCall(ctx context.Context, o Owner, block string) (BlockCall, error)

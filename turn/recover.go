@@ -121,7 +121,7 @@ func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, m store.Message
 	case group == 1 && m.Status != event.StatusRunning:
 		return out.Done(event.DoneData{FinishReason: m.FinishReason, Usage: m.Usage, Model: m.Model})
 	}
-	m.Blocks, m.Seq = st.Blocks, st.Seq+1
+	m.Blocks, m.Seq, m.Reasoning, m.Tools = st.Blocks, st.Seq+1, st.Reasoning, st.Tools
 	if group == 1 {
 		m.Status, m.Err = event.StatusError, &cause
 	}
@@ -148,6 +148,7 @@ func (r *Runner) recoverRecord(ctx context.Context, m store.Message) error {
 		return err
 	}
 	m.Blocks, m.Seq, m.Status = st.Blocks, st.Seq, st.Status
+	m.Reasoning, m.Tools = st.Reasoning, st.Tools
 	m.FinishReason, m.Usage, m.Err = st.FinishReason, st.Usage, st.Err
 	if m.Status == event.StatusRunning {
 		m.Status = event.StatusError

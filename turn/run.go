@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -205,6 +206,10 @@ func (t *run) finish(e ending) event.Status {
 	}
 	usage := event.Usage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens, CostUSD: t.usage.CostUSD}
 	t.message.Blocks, t.message.Seq = st.Blocks, st.Seq+1
+	t.message.Tools = withCalls(t.message.Tools, st.Tools)
+	if !t.follow {
+		t.message.Reasoning = st.Reasoning
+	}
 	if !t.follow {
 		t.message.Status, t.message.FinishReason, t.message.Usage, t.message.Err = status, e.reason, usage, e.err
 		if t.message.Exchange, err = json.Marshal(answered(t.exchange)); err != nil {
@@ -235,6 +240,17 @@ func (t *run) finish(e ending) event.Status {
 		return event.StatusError
 	}
 	return status
+}
+
+// withCalls adds the calls of a fold to those recorded: a follow-up whose log
+// has forgotten the turn knows its own only.
+func withCalls(recorded, folded []event.ToolActivity) []event.ToolActivity {
+	for _, f := range folded {
+		if !slices.ContainsFunc(recorded, func(r event.ToolActivity) bool { return r.ID == f.ID }) {
+			recorded = append(recorded, f)
+		}
+	}
+	return recorded
 }
 
 // retrying tries a write again while the store is busy.

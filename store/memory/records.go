@@ -203,6 +203,7 @@ func (s *Store) PutMessage(ctx context.Context, m store.Message) error {
 	}
 	old.Status, old.Blocks, old.Seq = m.Status, append([]block.Block{}, m.Blocks...), m.Seq
 	old.FinishReason, old.Usage, old.Err, old.Model, old.Exchange = m.FinishReason, m.Usage, m.Err, m.Model, m.Exchange
+	old.Reasoning, old.Tools = m.Reasoning, m.Tools
 	c := s.conversations[old.Conversation]
 	s.tell(c, store.FeedMessageUpdated, store.FeedData{MsgID: m.ID, Seq: m.Seq, Status: m.Status})
 	if m.Status != event.StatusRunning && c.Running == m.ID {
@@ -454,6 +455,34 @@ func (s *Store) RunningMessages(ctx context.Context) ([]store.Message, error) {
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// Newest implements store.Records.
+func (s *Store) Newest(ctx context.Context, o store.Owner, conversation, from string) (string, error) {
+	if err := s.lock(ctx); err != nil {
+		return "", err
+	}
+	defer s.mu.Unlock()
+	if _, err := s.conversationOf(o, conversation); err != nil {
+		return "", err
+	}
+	first := s.messages[from]
+	if first == nil || first.Conversation != conversation {
+		return "", notFound("message", from)
+	}
+	newest := first
+	for _, m := range s.messages {
+		if m.Conversation != conversation || m.n <= newest.n {
+			continue
+		}
+		for up := m; up != nil; up = s.messages[up.Parent] {
+			if up == first {
+				newest = m
+				break
+			}
+		}
+	}
+	return newest.ID, nil
 }
 
 // Path implements store.Records.

@@ -13,14 +13,21 @@ import (
 )
 
 const messageColumns = `id, conversation, tenant, user, role, parent, created, status, blocks, seq,
-	finish, usage, err, model, exchange`
+	finish, usage, err, model, exchange, activity`
+
+// activity is what a message says of how it came to be, in one column.
+type activity struct {
+	Reasoning string               `json:"reasoning,omitempty"`
+	Tools     []event.ToolActivity `json:"tools,omitempty"`
+}
 
 func scanMessage(row scanner) (store.Message, error) {
 	var m store.Message
 	var created int64
-	var blocks, usage, failure, model, exchange []byte
+	var blocks, usage, failure, model, exchange, acts []byte
+	var act activity
 	err := row.Scan(&m.ID, &m.Conversation, &m.Owner.Tenant, &m.Owner.User, &m.Role, &m.Parent, &created,
-		&m.Status, &blocks, &m.Seq, &m.FinishReason, &usage, &failure, &model, &exchange)
+		&m.Status, &blocks, &m.Seq, &m.FinishReason, &usage, &failure, &model, &exchange, &acts)
 	if err != nil {
 		return m, err
 	}
@@ -29,7 +36,7 @@ func scanMessage(row scanner) (store.Message, error) {
 	for _, part := range []struct {
 		data []byte
 		into any
-	}{{blocks, &m.Blocks}, {usage, &m.Usage}, {failure, &m.Err}, {model, &m.Model}} {
+	}{{blocks, &m.Blocks}, {usage, &m.Usage}, {failure, &m.Err}, {model, &m.Model}, {acts, &act}} {
 		if part.data == nil {
 			continue
 		}
@@ -37,13 +44,14 @@ func scanMessage(row scanner) (store.Message, error) {
 			return m, fmt.Errorf("message %s: %w", m.ID, err)
 		}
 	}
+	m.Reasoning, m.Tools = act.Reasoning, act.Tools
 	return m, nil
 }
 
 // messageParts are the columns that a turn changes.
 type messageParts struct {
-	blocks, usage, failure, model, exchange []byte
-	folded                                  string
+	blocks, usage, failure, model, exchange, activity []byte
+	folded                                            string
 }
 
 func encodeMessage(m store.Message) (messageParts, error) {
@@ -68,6 +76,9 @@ func encodeMessage(m store.Message) (messageParts, error) {
 		p.model = encode(m.Model)
 	}
 	p.exchange = m.Exchange
+	if m.Reasoning != "" || len(m.Tools) > 0 {
+		p.activity = encode(activity{m.Reasoning, m.Tools})
+	}
 	p.folded = fold(messageText(m.Blocks))
 	return p, err
 }
@@ -107,9 +118,9 @@ func (s *Store) insertMessage(t *tx, m store.Message) error {
 		}
 	}
 	_, err = t.exec(`INSERT INTO messages (id, conversation, tenant, user, role, parent, created, status, blocks, seq,
-		finish, usage, err, model, exchange, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		finish, usage, err, model, exchange, activity, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, m.Conversation, m.Owner.Tenant, m.Owner.User, m.Role, m.Parent, nanos(m.CreatedAt), m.Status, p.blocks,
-		m.Seq, m.FinishReason, p.usage, p.failure, p.model, p.exchange, p.folded)
+		m.Seq, m.FinishReason, p.usage, p.failure, p.model, p.exchange, p.activity, p.folded)
 	if err != nil {
 		return wrap("store message "+m.ID, err)
 	}
@@ -212,8 +223,8 @@ func (s *Store) putMessage(t *tx, m store.Message, p messageParts) error {
 		return fmt.Errorf("sqlite: store message %s: seq %d after %d: %w", m.ID, m.Seq, seq, store.ErrConflict)
 	}
 	_, err = t.exec(`UPDATE messages SET status = ?, blocks = ?, seq = ?, finish = ?, usage = ?, err = ?, model = ?,
-		exchange = ?, folded = ? WHERE id = ?`,
-		m.Status, p.blocks, m.Seq, m.FinishReason, p.usage, p.failure, p.model, p.exchange, p.folded, m.ID)
+		exchange = ?, activity = ?, folded = ? WHERE id = ?`,
+		m.Status, p.blocks, m.Seq, m.FinishReason, p.usage, p.failure, p.model, p.exchange, p.activity, p.folded, m.ID)
 	if err != nil {
 		return wrap("store message "+m.ID, err)
 	}
@@ -250,6 +261,26 @@ func (s *Store) Message(ctx context.Context, o store.Owner, id string) (store.Me
 			return err
 		})
 	return m, wrap("message "+id, err)
+}
+
+// Newest implements store.Records.
+func (s *Store) Newest(ctx context.Context, o store.Owner, conversation, from string) (string, error) {
+	if _, err := s.Conversation(ctx, o, conversation); err != nil {
+		return "", err
+	}
+	newest := ""
+	err := s.each(ctx, `WITH RECURSIVE branch (id, n) AS (
+			SELECT id, n FROM messages WHERE id = ? AND conversation = ?
+			UNION SELECT m.id, m.n FROM messages m JOIN branch b ON m.parent = b.id WHERE m.conversation = ?)
+		SELECT id FROM branch ORDER BY n DESC LIMIT 1`, []any{from, conversation, conversation},
+		func(row scanner) error { return row.Scan(&newest) })
+	if err != nil {
+		return "", wrap("branch of message "+from, err)
+	}
+	if newest == "" {
+		return "", wrap("branch of message "+from, store.ErrNotFound)
+	}
+	return newest, nil
 }
 
 // MessageOf implements store.Records.

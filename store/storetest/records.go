@@ -162,6 +162,8 @@ func testMessageRoundTrip(t *testing.T, s store.Store) {
 	m.Err = &event.ErrorData{Code: "turn_failed", Message: "no", Retryable: true}
 	m.Model = &event.Model{Kind: "scripted", Name: "demo"}
 	m.Exchange = json.RawMessage(`[{"role":"assistant"}]`)
+	m.Reasoning = "hmm"
+	m.Tools = []event.ToolActivity{{ID: "call_1", Name: "look", Title: "Look", Status: event.ToolOK, DurationMs: 7}}
 	m.Blocks = []block.Block{
 		textBlock("Umsätze 売上 销售"),
 		{ID: "b_2", Type: "chart", Version: 1, Status: block.StatusDone, Rev: 2, Payload: json.RawMessage(`{"a":[1,2.50]}`),
@@ -249,6 +251,16 @@ func testTree(t *testing.T, s store.Store) {
 	if string(path[3].Blocks[0].Payload) != `"b"` {
 		t.Fatalf("the path's messages are not whole: %+v", path[3])
 	}
+	for from, newest := range map[string]string{
+		q1.User.ID: q2.Assistant.ID, answers[0]: answers[0], answers[1]: q2.Assistant.ID,
+		edited.User.ID: edited.Assistant.ID, edited.Assistant.ID: edited.Assistant.ID,
+	} {
+		if got, err := s.Newest(ctx, alice, "c_1", from); err != nil || got != newest {
+			t.Errorf("newest of the branch of %s is %s, want %s (%v)", from, got, newest, err)
+		}
+	}
+	_, err = s.Newest(ctx, alice, "c_1", "m_none")
+	want(t, err, store.ErrNotFound)
 	must(t, s.SetLeaf(ctx, alice, "c_1", answers[2]))
 	path, err = s.Path(ctx, alice, "c_1", "")
 	must(t, err)
@@ -457,6 +469,7 @@ func testOwners(t *testing.T, s store.Store) {
 			"DeleteConversation": func() error { return s.DeleteConversation(ctx, o, "c_1") },
 			"Message":            func() error { _, err := s.Message(ctx, o, msg); return err },
 			"Path":               func() error { _, err := s.Path(ctx, o, "c_1", ""); return err },
+			"Newest":             func() error { _, err := s.Newest(ctx, o, "c_1", b.Assistant.ID); return err },
 			"PutBlockCall": func() error {
 				return s.PutBlockCall(ctx, store.BlockCall{Block: "b_1", Message: msg, Owner: o, Tool: "y"})
 			},

@@ -32,6 +32,7 @@ CREATE TABLE messages (
 	err          BLOB,
 	model        BLOB,
 	exchange     BLOB,
+	activity     BLOB,
 	folded       TEXT    NOT NULL -- the text as search compares it
 );
 CREATE INDEX messages_tree ON messages (conversation, parent, role, n);
