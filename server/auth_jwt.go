@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -44,6 +45,8 @@ type JWTOptions struct {
 	Leeway time.Duration
 	// Client reads JWKSURL. Default: a client with a timeout of 10 s.
 	Client *http.Client
+	// Logger is told when JWKSURL cannot be read. Nil discards.
+	Logger *slog.Logger
 	// Now replaces the clock in tests.
 	Now func() time.Time
 }
@@ -74,6 +77,9 @@ func JWTAuth(ctx context.Context, o JWTOptions) (Auth, error) {
 	}
 	if o.Client == nil {
 		o.Client = &http.Client{Timeout: 10 * time.Second}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &jwtAuth{opt: o}
 	algorithms := o.Algorithms
@@ -138,7 +144,10 @@ func keySet(ctx context.Context, o JWTOptions) (jwt.Keyfunc, error) {
 		// Tokens with made-up key ids must neither flood the issuer nor hold
 		// requests.
 		RefreshUnknownKID: rate.NewLimiter(rate.Every(10*time.Second), 1),
-		RateLimitWaitMax:  time.Millisecond,
+		RefreshErrorHandlerFunc: func(u string) func(context.Context, error) {
+			return func(_ context.Context, err error) { o.Logger.Warn("read key set", "url", u, "err", err) }
+		},
+		RateLimitWaitMax: 3 * time.Second, // the reading included
 	})
 	if err != nil {
 		return nil, fmt.Errorf("key set %s: %w", o.JWKSURL, err)
