@@ -113,6 +113,7 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
   );
   const gaps = spec.series.some((s) => rows.some((r) => numberAt(r.row, s.field) === null));
 
+  const perRow = (ctx.width - 70) / Math.max(1, rows.length);
   const place: Option = onAxis
     ? placeAxis(ctx, {
         type: kind === "time" ? "time" : "value",
@@ -132,10 +133,9 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
               overflow: "truncate",
               interval: 0,
             }
-          : {
-              width: Math.max(48, (ctx.width - 60) / Math.max(1, Math.min(rows.length, 12))),
-              overflow: "truncate",
-            },
+          : perRow >= 40
+            ? { width: perRow - 6, overflow: "truncate", interval: 0 }
+            : { width: 120, overflow: "truncate" },
       });
   if (spec.x?.title) {
     Object.assign(
@@ -145,6 +145,9 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
         : { name: spec.x.title, nameLocation: "middle", nameGap: 28 },
     );
   }
+
+  // Labels that do not fit their bars say nothing.
+  const roomy = horizontal || !hasBars || ctx.width / Math.max(1, rows.length) > 56;
 
   const refMax = (axis: "y" | "y2"): number | null => {
     const values = (spec.refs ?? []).flatMap((r) =>
@@ -177,7 +180,9 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
       : axisTitle(own, memberUnit ?? (foreign ? undefined : spec.unit));
     return valueAxis(ctx, own, written, {
       scale: !zero,
-      ...(percent ? { max: 1, ...(range && range[0] < 0 ? { min: -1 } : {}) } : reach),
+      ...(percent
+        ? { max: 1, interval: 0.25, ...(range && range[0] < 0 ? { min: -1 } : {}) }
+        : reach),
       ...(title
         ? horizontal
           ? { name: title, nameLocation: "middle", nameGap: 28 }
@@ -194,7 +199,6 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
     });
   };
   const values = twoAxes ? [value("y"), value("y2")] : [value("y")];
-  const named = values.some((v) => typeof v.name === "string") && !horizontal;
 
   const lastOfStack = new Map<string, number>();
   spec.series.forEach((s, i) => {
@@ -241,7 +245,7 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
       ...(stack ? { stack } : {}),
       ...(lines ? { markLine: lines } : {}),
       ...(axisAt === 1 ? { [horizontal ? "xAxisIndex" : "yAxisIndex"]: 1 } : {}),
-      ...(spec.labels
+      ...(spec.labels && roomy
         ? {
             label: {
               show: true,
@@ -334,12 +338,12 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
   const byIndex = new Map(rows.map((row) => [row.index, row]));
   const bars = drawn.filter((d) => d === "bar").length;
   const stacked = spec.series.some((s) => stackName(spec, s) !== undefined);
-  const perRow = stacked ? 26 : Math.max(26, 14 * bars + 10);
+  const rowHeight = stacked ? 26 : Math.max(26, 14 * bars + 10);
   return {
     option: {
       legend: at.legend,
       grid: grid(at, {
-        top: at.top + (named ? 22 : 0) + (rowRef ? 14 : 0),
+        top: at.top + (rowRef ? 14 : 0),
         ...(windowed && !horizontal ? { bottom: at.bottom + 26 } : {}),
         ...(windowed && horizontal ? { right: at.right + 24 } : {}),
       }),
@@ -381,7 +385,10 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
     height: horizontal
       ? Math.min(
           680,
-          Math.max(160, Math.min(rows.length, mostRowsAtOnce) * perRow + at.top + at.bottom + 56),
+          Math.max(
+            160,
+            Math.min(rows.length, mostRowsAtOnce) * rowHeight + at.top + at.bottom + 56,
+          ),
         )
       : 320,
   };
@@ -456,7 +463,7 @@ export function mapScatter(spec: ChartSpec, ctx: MapContext): Mapped {
   return {
     option: {
       legend: at.legend,
-      grid: grid(at, { top: at.top + (title ? 22 : 0) }),
+      grid: grid(at),
       tooltip: { trigger: "item" },
       xAxis: onAxis
         ? placeAxis(ctx, {
@@ -559,19 +566,21 @@ export function mapHistogram(
   const style: NumberStyleOf = {
     valueFormat: spec.valueFormat,
     format: spec.format,
-    unit: source?.unit,
+    unit: source?.unit ?? spec.unit,
   };
-  const edge = (v: number, short: boolean): string => formatNumber(v, { ...style, short }, locale);
+  const edge = (v: number): string => formatNumber(v, style, locale);
+  const tick = (v: number): string =>
+    formatNumber(v, { ...style, unit: undefined, short: true }, locale);
   const counts = spec.y?.title ?? ctx.t("chat.block.chart.count");
-  const xTitle = spec.x?.title ?? axisTitle(undefined, spec.unit);
+  const xTitle = axisTitle(spec.x?.title ? { title: spec.x.title } : undefined, style.unit);
   return {
     option: {
       legend: { show: false },
-      grid: grid(at, { top: at.top + 22 }),
+      grid: grid(at),
       tooltip: { trigger: "axis", axisPointer: { type: "shadow" } },
       xAxis: placeAxis(ctx, {
         type: "category",
-        data: bins.map((b) => edge(b.from, true)),
+        data: bins.map((b) => tick(b.from)),
         axisTick: { show: true, alignWithLabel: false, lineStyle: { color: theme.muted } },
         axisLabel: { hideOverlap: true, align: "center" },
         ...(xTitle ? { name: xTitle, nameLocation: "middle", nameGap: 28 } : {}),
@@ -597,7 +606,7 @@ export function mapHistogram(
       const b = bins[allMarks(params)[0]?.dataIndex ?? -1];
       return b
         ? {
-            title: `${edge(b.from, false)} – ${edge(b.to, false)}`,
+            title: `${edge(b.from)} – ${edge(b.to)}`,
             lines: [{ name: counts, value: formatNumber(b.count, {}, locale), color }],
           }
         : null;
@@ -708,7 +717,12 @@ export function mapWaterfall(spec: ChartSpec, ctx: MapContext): Mapped {
     return s.total || s.delta <= 0 ? shown : `+${shown}`;
   };
   const title = axisTitle(spec.y, first?.unit ?? spec.unit);
-  const showLabels = spec.labels ?? steps.length <= 12;
+  const perStep = (ctx.width - 60) / Math.max(1, steps.length);
+  const showLabels = (spec.labels ?? steps.length <= 12) && perStep >= 34;
+  const label = (s: WaterfallStep): string =>
+    perStep >= 90
+      ? text(s)
+      : `${!s.total && s.delta > 0 ? "+" : ""}${axisWords(spec, spec.y, false, ctx)(s.delta)}`;
   const bar = (side: "above" | "below"): Option => ({
     type: "bar",
     name: first?.name ?? "",
@@ -731,7 +745,7 @@ export function mapWaterfall(spec: ChartSpec, ctx: MapContext): Mapped {
                 typeof p.value === "number" &&
                 p.value !== 0 &&
                 !(crossing && side === "below")
-                ? text(s)
+                ? label(s)
                 : "";
             },
           },
@@ -742,7 +756,7 @@ export function mapWaterfall(spec: ChartSpec, ctx: MapContext): Mapped {
   return {
     option: {
       legend: { show: false },
-      grid: grid(at, { top: at.top + (title ? 24 : 10) }),
+      grid: grid(at, { top: at.top + 10 }),
       tooltip: { trigger: "axis", axisPointer: { type: "shadow" } },
       xAxis: placeAxis(ctx, {
         type: "category",

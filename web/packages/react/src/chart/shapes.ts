@@ -178,6 +178,9 @@ export function mapFunnel(spec: ChartSpec, ctx: MapContext): Mapped {
           gap: 3,
           max: first,
           itemStyle: { borderWidth: 0 },
+          labelLine: { show: false },
+          // All names in one column, clear of the widest stage.
+          labelLayout: { x: width * (narrow ? 0.5 : 0.58), align: "left" },
           label: {
             show: true,
             position: "right",
@@ -191,15 +194,17 @@ export function mapFunnel(spec: ChartSpec, ctx: MapContext): Mapped {
             },
             rich: { muted: { color: theme.muted, fontSize: 12, lineHeight: 18 } },
           },
-          labelLine: { length: 12, lineStyle: { color: theme.border } },
           data: parts.map(
             (p, i): Mark => ({
               name: p.name,
               value: p.value,
               row: p.row.index,
               itemStyle: {
-                color: seriesColor(ctx, series?.color ? series : undefined, 0),
-                opacity: Math.max(0.45, 1 - i * 0.11),
+                color: mix(
+                  theme.surface,
+                  seriesColor(ctx, series, 0),
+                  Math.max(0.45, 1 - i * 0.12),
+                ),
               },
             }),
           ),
@@ -243,7 +248,7 @@ export function mapRadar(spec: ChartSpec, ctx: MapContext): Mapped {
       tooltip: { trigger: "item" },
       radar: {
         indicator: rows.map((row) => ({ name: words.label(row), max: most, min: least })),
-        radius: width < 480 ? "56%" : "66%",
+        radius: width < 480 ? "58%" : "72%",
         center: ["50%", at.top > 20 ? "56%" : "52%"],
         splitNumber: 4,
         axisName: {
@@ -357,8 +362,8 @@ export function mapGauge(spec: ChartSpec, ctx: MapContext): Mapped {
             show: title !== "",
             color: theme.muted,
             fontSize: 13,
-            offsetCenter: [0, "18%"],
-            width: 220,
+            offsetCenter: [0, "12%"],
+            width: 120,
             overflow: "truncate",
           },
           detail: {
@@ -366,7 +371,7 @@ export function mapGauge(spec: ChartSpec, ctx: MapContext): Mapped {
             fontSize: 26,
             fontWeight: 600,
             fontFamily: theme.font,
-            offsetCenter: [0, "-10%"],
+            offsetCenter: [0, "-14%"],
             formatter: () => seriesValue(spec, series, value, locale),
           },
           data: [{ value: value ?? low, name: title, row: index }],
@@ -386,7 +391,8 @@ export function mapGauge(spec: ChartSpec, ctx: MapContext): Mapped {
                   color: theme.muted,
                   fontSize: 12,
                   fontFamily: theme.font,
-                  offsetCenter: [0, "36%"],
+                  offsetCenter: [0, "34%"],
+                  fontWeight: 400,
                   formatter: () =>
                     `${target.label ?? ctx.t("chat.block.chart.target")} ${seriesValue(spec, series, Number(target.value), locale)}`,
                 },
@@ -417,29 +423,47 @@ export function mapGauge(spec: ChartSpec, ctx: MapContext): Mapped {
   };
 }
 
-function mix(a: string, b: string, share: number): string {
-  const parse = (c: string): [number, number, number] | null => {
-    const m = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(c);
-    return m
-      ? [
-          Number.parseInt(m[1] ?? "0", 16),
-          Number.parseInt(m[2] ?? "0", 16),
-          Number.parseInt(m[3] ?? "0", 16),
-        ]
-      : null;
-  };
-  const from = parse(a);
-  const to = parse(b);
+function channels(color: string): [number, number, number] | null {
+  const m = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color);
+  return m
+    ? [
+        Number.parseInt(m[1] ?? "0", 16),
+        Number.parseInt(m[2] ?? "0", 16),
+        Number.parseInt(m[3] ?? "0", 16),
+      ]
+    : null;
+}
+
+/** The colour between two, given as `#rrggbb`; for others the nearer of the two. */
+export function mix(a: string, b: string, share: number): string {
+  const from = channels(a);
+  const to = channels(b);
   if (!from || !to) {
     return share < 0.5 ? a : b;
   }
+  const at = Math.min(1, Math.max(0, share));
   return `#${from
     .map((v, i) =>
-      Math.round(v + ((to[i] ?? v) - v) * share)
+      Math.round(v + ((to[i] ?? v) - v) * at)
         .toString(16)
         .padStart(2, "0"),
     )
     .join("")}`;
+}
+
+function luminance(color: string): number {
+  const [r, g, b] = (channels(color) ?? [128, 128, 128]).map((v) => {
+    const c = v / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * (r ?? 0) + 0.7152 * (g ?? 0) + 0.0722 * (b ?? 0);
+}
+
+/** The contrast of two colours as WCAG counts it, from 1 to 21. */
+export function contrast(a: string, b: string): number {
+  const one = luminance(a);
+  const other = luminance(b);
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
 /** heatmap: a number for each pair of two categories. */
@@ -466,8 +490,12 @@ export function mapHeatmap(spec: ChartSpec, ctx: MapContext): Mapped {
   const cellWidth = (width - 120) / Math.max(1, columns.length);
   const labels = spec.labels ?? (cellWidth >= 44 && rows.length <= 150);
   const byIndex = new Map(rows.map((r) => [r.index, r]));
-  const shade = (v: number): number =>
-    diverging ? Math.abs(v) / (reach || 1) : (v - low) / (high - low || 1);
+  const ground = (v: number): string =>
+    diverging
+      ? mix(pale, v < 0 ? cold : full, Math.abs(v) / (reach || 1))
+      : mix(pale, full, (v - low) / (high - low || 1));
+  const inkOn = (color: string): string =>
+    contrast(theme.surface, color) > contrast(theme.text, color) ? theme.surface : theme.text;
   return {
     option: {
       legend: { show: false },
@@ -522,7 +550,7 @@ export function mapHeatmap(spec: ChartSpec, ctx: MapContext): Mapped {
                   {
                     value: [x, y, value],
                     row: row.index,
-                    label: { color: shade(value) > 0.55 ? theme.surface : theme.text },
+                    label: { color: inkOn(ground(value)) },
                   },
                 ];
           }),
@@ -680,7 +708,7 @@ export function mapTreemap(spec: ChartSpec, ctx: MapContext): Mapped {
           upperLabel: {
             show: grouped,
             height: 22,
-            color: theme.surface,
+            color: theme.text,
             fontSize: 12,
             fontWeight: 600,
             overflow: "truncate",
@@ -785,7 +813,7 @@ export function mapBoxplot(spec: ChartSpec, ctx: MapContext): Mapped {
     option: {
       legend: at.legend,
       tooltip: { trigger: "item" },
-      grid: grid(at, { top: at.top + (title ? 22 : 0) }),
+      grid: grid(at),
       xAxis: placeAxis(ctx, {
         type: "category",
         data: names,
@@ -850,7 +878,6 @@ export function mapCandlestick(spec: ChartSpec, ctx: MapContext): Mapped {
       legend: { show: false },
       tooltip: { trigger: "axis", axisPointer: { type: "line" } },
       grid: grid(at, {
-        top: at.top + (title ? 22 : 0),
         ...(windowed ? { bottom: at.bottom + 26 } : {}),
       }),
       xAxis: placeAxis(ctx, { type: "category", data: rows.map((r) => words.label(r)) }),
