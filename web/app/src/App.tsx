@@ -77,6 +77,7 @@ export function App() {
         ) : (
           <div className="page">
             <main className="page-center">
+              <h1 className="page-hidden">Inlay</h1>
               {failure ? (
                 <ErrorNote failure={failure}>
                   <button type="button" className="page-button" onClick={reload}>

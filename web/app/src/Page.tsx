@@ -147,6 +147,13 @@ export function Page({
     openSidebar(false);
     requestAnimationFrame(() => toggle.current?.focus());
   };
+  const toComposer = () => {
+    if (narrow && drawer) {
+      // Behind the drawer nothing takes the focus.
+      setDrawer(false);
+      requestAnimationFrame(focusComposer);
+    } else focusComposer();
+  };
   const newChat = () => {
     go(null);
     setDrawer(false);
@@ -219,8 +226,7 @@ export function Page({
         newChat();
         return true;
       case "focus":
-        setDrawer(false);
-        requestAnimationFrame(focusComposer);
+        toComposer();
         return true;
       case "help":
         setHelp(true);
@@ -281,14 +287,7 @@ export function Page({
 
   return (
     <div className="page" data-sidebar={sidebarOpen ? "open" : "closed"}>
-      <button
-        type="button"
-        className="page-skip"
-        onClick={() => {
-          setDrawer(false);
-          requestAnimationFrame(focusComposer);
-        }}
-      >
+      <button type="button" className="page-skip" onClick={toComposer}>
         {t("app.skip")}
       </button>
       {sidebarOpen && (

@@ -1,3 +1,4 @@
+import type { ToolActivity } from "@inlay-ui/client";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { type ReactNode, useRef, useState } from "react";
@@ -6,7 +7,7 @@ import { Composer } from "../src/components/Composer.tsx";
 import { EmptyState } from "../src/components/EmptyState.tsx";
 import { ErrorNote } from "../src/components/ErrorNote.tsx";
 import { SignIn } from "../src/components/SignIn.tsx";
-import { ToolLines } from "../src/components/ToolLines.tsx";
+import { ToolLines, toolLine } from "../src/components/ToolLines.tsx";
 import { type Lang, TextContext, translator } from "../src/i18n/index.ts";
 
 afterEach(cleanup);
@@ -122,20 +123,14 @@ describe("SignIn", () => {
 });
 
 describe("ToolLines", () => {
-  const tool = {
-    id: "t1",
-    name: "q3_sales",
-    title: "Q3 sales",
-    status: "ok",
-    durationMs: 412,
-  } as const;
+  const tool: ToolActivity = { id: "t1", name: "q3_sales", status: "ok", durationMs: 412 };
 
   it("is one quiet line in the reader's language", () => {
     const { container } = show(<ToolLines tools={[tool]} loadTrajectory={null} />);
-    expect(container.textContent).toBe("Looked up Q3 sales · 0.4 s");
+    expect(container.textContent).toBe("Looked up q3 sales · 0.4 s");
     cleanup();
     const zh = show(<ToolLines tools={[tool]} loadTrajectory={null} />, "zh");
-    expect(zh.container.textContent).toBe("已查询 Q3 sales · 0.4 秒");
+    expect(zh.container.textContent).toBe("已查询 q3 sales · 0.4 秒");
     cleanup();
     const running = show(
       <ToolLines
@@ -144,6 +139,22 @@ describe("ToolLines", () => {
       />,
     );
     expect(running.container.textContent).toBe("Looking up q3 sales…");
+  });
+
+  it.each([
+    ["running", "Look up sales…"],
+    ["ok", "Look up sales · 0.4 s"],
+    ["error", "Look up sales: failed · 0.4 s"],
+    ["cancelled", "Look up sales: stopped"],
+  ] as const)("lets a title speak for itself: %s", (status, line) => {
+    const titled: ToolActivity = { ...tool, title: "Look up sales", status };
+    expect(toolLine(titled, translator("en"), "en")).toBe(line);
+  });
+
+  it("does not count what took no time", () => {
+    expect(toolLine({ ...tool, durationMs: 12 }, translator("en"), "en")).toBe(
+      "Looked up q3 sales · < 0.1 s",
+    );
   });
 
   it("opens to details only for readers who may see them", async () => {

@@ -3,19 +3,22 @@ import { useState } from "react";
 import { languageTag, type Translate, useLang, useText } from "../i18n/index.ts";
 import { type ToolDetails, toolDetails } from "../trajectory.ts";
 
-/** Words one tool call: what was looked up, and how long it took. */
+/** Words one tool call: what was done, how it went, how long it took. */
 export function toolLine(tool: ToolActivity, t: Translate, tag: string): string {
-  const name = tool.title || tool.name.replaceAll("_", " ");
-  if (tool.status === "running") return t("tool.running", { name });
-  if (tool.status === "cancelled") return t("tool.cancelled", { name });
   const seconds = (tool.durationMs ?? 0) / 1000;
-  const time = t("tool.seconds", {
-    n: new Intl.NumberFormat(tag, {
-      minimumFractionDigits: 1,
-      maximumFractionDigits: 1,
-    }).format(seconds),
-  });
-  return t(tool.status === "ok" ? "tool.ok" : "tool.error", { name, time });
+  const time =
+    seconds < 0.05
+      ? t("tool.instant")
+      : t("tool.seconds", {
+          n: new Intl.NumberFormat(tag, {
+            minimumFractionDigits: 1,
+            maximumFractionDigits: 1,
+          }).format(seconds),
+        });
+  // A title says itself what is done; a bare name is of something looked up.
+  return tool.title
+    ? t(`tool.titled.${tool.status}`, { title: tool.title, time })
+    : t(`tool.${tool.status}`, { name: tool.name.replaceAll("_", " "), time });
 }
 
 /**
