@@ -48,7 +48,7 @@ func (s *server) postAction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return wrap("read message", err)
 	}
-	if m, _, err = s.current(r, m); err != nil {
+	if m, err = s.current(r, m); err != nil {
 		return wrap("read log", err)
 	}
 	b, act, err := find(m.Blocks, body.BlockID, body.ActionID)

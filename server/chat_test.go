@@ -184,6 +184,15 @@ func TestReaderGetsTextForWhatItCannotDraw(t *testing.T) {
 	}
 }
 
+func TestStrictCapabilities(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.StrictCapabilities = true })
+	body := map[string]any{"input": map[string]string{"text": "hello"}}
+	if d := r.refused(400, "invalid_capability_token", "POST", "/v1/chat", body, "X-Blocks", "chart@1,Chart@1"); fmt.Sprint(d["rejected"]) != "[inlay.Chart@1]" && fmt.Sprint(d["rejected"]) != "[Chart@1]" {
+		t.Errorf("details %v", d)
+	}
+	r.rest(r.ask("", "hello", "X-Blocks", "chart@1,unknown@7"))
+}
+
 func TestOneTurnPerConversation(t *testing.T) {
 	r := newRig(t)
 	s := r.ask("", "hold on")

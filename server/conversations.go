@@ -111,23 +111,39 @@ func (s *server) getConversation(w http.ResponseWriter, r *http.Request) error {
 func (s *server) patchConversation(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Title *string `json:"title"`
+		Leaf  *string `json:"leaf"`
 	}
 	if err := decode(r, &body, false); err != nil {
 		return err
 	}
-	if body.Title == nil {
+	if body.Title == nil && body.Leaf == nil {
 		return invalid("There is nothing to change.", map[string]any{"field": "title"})
 	}
-	title, err := titleOf(*body.Title)
-	if err != nil {
-		return err
+	owner, id := callOf(r).owner, r.PathValue("id")
+	if body.Title != nil {
+		title, err := titleOf(*body.Title)
+		if err != nil {
+			return err
+		}
+		if title == "" {
+			return invalid("The title is empty.", map[string]any{"field": "title"})
+		}
+		if _, err := s.Store.RenameConversation(r.Context(), owner, id, title); err != nil {
+			return wrap("rename conversation", err)
+		}
 	}
-	if title == "" {
-		return invalid("The title is empty.", map[string]any{"field": "title"})
+	if body.Leaf != nil {
+		newest, err := s.Store.Newest(r.Context(), owner, id, *body.Leaf)
+		if err != nil {
+			return wrap("read branch", err)
+		}
+		if err := s.Store.SetLeaf(r.Context(), owner, id, newest); err != nil {
+			return wrap("choose branch", err)
+		}
 	}
-	c, err := s.Store.RenameConversation(r.Context(), callOf(r).owner, r.PathValue("id"), title)
+	c, err := s.Store.Conversation(r.Context(), owner, id)
 	if err != nil {
-		return wrap("rename conversation", err)
+		return wrap("read conversation", err)
 	}
 	return writeJSON(w, http.StatusOK, conversation(c))
 }
@@ -153,19 +169,35 @@ func (s *server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 
 // path reads the messages from the root to the leaf that a request names.
 func (s *server) path(r *http.Request) ([]store.Message, error) {
-	list, err := s.Store.Path(r.Context(), callOf(r).owner, r.PathValue("id"), r.URL.Query().Get("leaf"))
+	owner, id, leaf := callOf(r).owner, r.PathValue("id"), r.URL.Query().Get("leaf")
+	if leaf != "" {
+		// A message inside the tree stands for its branch, down to the end.
+		newest, err := s.Store.Newest(r.Context(), owner, id, leaf)
+		if err != nil {
+			return nil, wrap("read branch", err)
+		}
+		leaf = newest
+	}
+	list, err := s.Store.Path(r.Context(), owner, id, leaf)
 	return list, wrap("read path", err)
 }
 
 func (s *server) getMessages(w http.ResponseWriter, r *http.Request) error {
+	// The cursor is read before the messages: what changes in between comes
+	// twice rather than never.
+	last, err := s.Store.FeedCursor(r.Context(), callOf(r).owner, r.PathValue("id"))
+	if err != nil {
+		return wrap("read feed", err)
+	}
 	list, err := s.path(r)
 	if err != nil {
 		return err
 	}
 	body := struct {
-		Items []messageBody `json:"items"`
-		Leaf  string        `json:"leaf"`
-	}{Items: make([]messageBody, len(list))}
+		Items  []messageBody `json:"items"`
+		Leaf   string        `json:"leaf"`
+		Cursor uint64        `json:"cursor"`
+	}{Items: make([]messageBody, len(list)), Cursor: last}
 	for i, m := range list {
 		if body.Items[i], err = s.message(r, m); err != nil {
 			return err

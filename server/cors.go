@@ -39,49 +39,46 @@ const (
 	corsExposed = "X-Message-Id, X-Conversation-Id, X-User-Message-Id, X-Trace-Id, Retry-After, Content-Disposition, Accept-Ranges, Content-Range"
 )
 
-// middleware sets the headers that every answer has, answers preflights and
-// lets the listed origins read answers.
-func (o *origins) middleware(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Add("Vary", "Origin")
-		origin := r.Header.Get("Origin")
-		listed := origin != "" && slices.Contains(o.list, origin)
-		if listed {
-			h.Set("Access-Control-Allow-Origin", origin)
-			h.Set("Access-Control-Allow-Credentials", "true")
-			h.Set("Access-Control-Expose-Headers", corsExposed)
-			h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-		}
-		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-			if listed {
-				h.Set("Access-Control-Allow-Methods", corsMethods)
-				h.Set("Access-Control-Allow-Headers", corsHeaders)
-				h.Set("Access-Control-Max-Age", "7200")
-			}
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// headers sets what every answer has and lets the listed origins read it. It
+// reports whether the request was a preflight and has been answered.
+func (o *origins) headers(w http.ResponseWriter, r *http.Request) (preflight bool) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	listed := origin != "" && slices.Contains(o.list, origin)
+	if listed {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Credentials", "true")
+		h.Set("Access-Control-Expose-Headers", corsExposed)
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	}
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	if listed {
+		h.Set("Access-Control-Allow-Methods", corsMethods)
+		h.Set("Access-Control-Allow-Headers", corsHeaders)
+		h.Set("Access-Control-Max-Age", "7200")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return true
 }
 
-// secure sets the headers that every answer has, and refuses writes from pages
-// of other origins that are not listed.
-func (s *server) secure(o *origins, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := o.protect.Check(r); err != nil {
-			s.fail(w, r, &answer{
-				status: http.StatusForbidden, code: codeForbidden,
-				message: "Pages of this origin may not call the server.", err: err,
-			})
-			return
-		}
-		next.ServeHTTP(w, r)
+// foreign refuses writes from pages of other origins that are not listed. It
+// reports whether it did.
+func (s *server) foreign(w http.ResponseWriter, r *http.Request) bool {
+	err := s.origins.protect.Check(r)
+	if err == nil {
+		return false
+	}
+	s.fail(w, r, &answer{
+		status: http.StatusForbidden, code: codeForbidden,
+		message: "Pages of this origin may not call the server.", err: err,
 	})
+	return true
 }
 
 // contentSecurityPolicy is the page's: scripts are its own files, nothing

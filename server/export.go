@@ -63,7 +63,7 @@ func (s *server) getExport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i, m := range list {
-		if list[i], _, err = s.current(r, m); err != nil {
+		if list[i], err = s.current(r, m); err != nil {
 			return wrap("read log", err)
 		}
 	}

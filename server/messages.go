@@ -13,20 +13,21 @@ import (
 
 // messageBody is a message as clients get it.
 type messageBody struct {
-	ID             string           `json:"id"`
-	ConversationID string           `json:"conversationId"`
-	Role           store.Role       `json:"role"`
-	ParentID       string           `json:"parentId,omitempty"`
-	CreatedAt      string           `json:"createdAt"`
-	Status         event.Status     `json:"status"`
-	Blocks         []block.Block    `json:"blocks"`
-	Seq            uint64           `json:"seq"`
-	FinishReason   string           `json:"finishReason,omitempty"`
-	Usage          *event.Usage     `json:"usage,omitempty"`
-	Error          *event.ErrorData `json:"error,omitempty"`
-	Model          *event.Model     `json:"model,omitempty"`
-	Reasoning      string           `json:"reasoning,omitempty"`
-	Siblings       []string         `json:"siblings"`
+	ID             string               `json:"id"`
+	ConversationID string               `json:"conversationId"`
+	Role           store.Role           `json:"role"`
+	ParentID       string               `json:"parentId,omitempty"`
+	CreatedAt      string               `json:"createdAt"`
+	Status         event.Status         `json:"status"`
+	Blocks         []block.Block        `json:"blocks"`
+	Seq            uint64               `json:"seq"`
+	FinishReason   string               `json:"finishReason,omitempty"`
+	Usage          *event.Usage         `json:"usage,omitempty"`
+	Error          *event.ErrorData     `json:"error,omitempty"`
+	Model          *event.Model         `json:"model,omitempty"`
+	Reasoning      string               `json:"reasoning,omitempty"`
+	Tools          []event.ToolActivity `json:"tools,omitempty"`
+	Siblings       []string             `json:"siblings"`
 }
 
 // rfc3339 writes a time of a record.
@@ -34,42 +35,43 @@ func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.00
 
 // current returns a message with what its log holds beyond its record: the
 // record is written when a turn or follow-up ends.
-func (s *server) current(r *http.Request, m store.Message) (store.Message, string, error) {
+func (s *server) current(r *http.Request, m store.Message) (store.Message, error) {
 	if m.Role != store.RoleAssistant {
-		return m, "", nil
+		return m, nil
 	}
 	last, _, err := s.Store.Last(r.Context(), m.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && last <= m.Seq {
-		return m, "", nil
+		return m, nil
 	}
 	if err != nil {
-		return m, "", err
+		return m, err
 	}
 	st, err := event.Fold(s.Store.Read(r.Context(), m.ID, 0))
 	if err != nil {
-		return m, "", err
+		return m, err
 	}
 	if st.Seq <= m.Seq {
-		return m, "", nil
+		return m, nil
 	}
+	m.Reasoning, m.Tools = st.Reasoning, st.Tools
 	m.Seq, m.Blocks, m.Status = st.Seq, st.Blocks, st.Status
 	m.FinishReason, m.Usage, m.Err = st.FinishReason, st.Usage, st.Err
 	if st.Start.Model != nil {
 		m.Model = st.Start.Model
 	}
-	return m, st.Reasoning, nil
+	return m, nil
 }
 
 // message makes the body of a message for the reader of a request.
 func (s *server) message(r *http.Request, m store.Message) (messageBody, error) {
-	m, reasoning, err := s.current(r, m)
+	m, err := s.current(r, m)
 	if err != nil {
 		return messageBody{}, wrap("read log", err)
 	}
 	b := messageBody{
 		ID: m.ID, ConversationID: m.Conversation, Role: m.Role, ParentID: m.Parent, CreatedAt: rfc3339(m.CreatedAt),
 		Status: m.Status, Blocks: m.Blocks, Seq: m.Seq, FinishReason: m.FinishReason, Error: m.Err, Model: m.Model,
-		Reasoning: reasoning, Siblings: m.Siblings,
+		Reasoning: m.Reasoning, Tools: m.Tools, Siblings: m.Siblings,
 	}
 	if m.Usage != (event.Usage{}) {
 		b.Usage = &m.Usage
@@ -108,8 +110,11 @@ func (s *server) getMessage(w http.ResponseWriter, r *http.Request) error {
 type reading struct {
 	msg, conversation string
 	after             uint64
-	// over says that there is nothing to read.
-	over bool
+}
+
+func (at *reading) name(h http.Header) {
+	h.Set("X-Message-Id", at.msg)
+	h.Set("X-Conversation-Id", at.conversation)
 }
 
 // getEvents replays and follows a message. It holds nothing that the stream
@@ -119,39 +124,38 @@ func (s *server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if at.over {
+	if at == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	w.Header().Set("X-Message-Id", at.msg)
-	w.Header().Set("X-Conversation-Id", at.conversation)
-	return s.stream(w, r, at.msg, at.conversation, at.after)
+	at.name(w.Header())
+	return s.stream(w, r, at)
 }
 
-// reading finds out what a request for events wants to read.
-func (s *server) reading(r *http.Request) (reading, error) {
+// reading finds out what a request for events wants to read; nil is nothing.
+func (s *server) reading(r *http.Request) (*reading, error) {
 	if d := r.URL.Query().Get("dialect"); d != "" && d != native.Name {
-		return reading{}, invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": []string{native.Name}})
+		return nil, invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": []string{native.Name}})
 	}
 	after, err := cursor(r)
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
 	m, err := s.owned(r)
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
 	last, open, err := s.Store.Last(r.Context(), m.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return reading{}, wrap("read log", err)
+		return nil, wrap("read log", err)
 	}
 	if err != nil || !open && after >= last { // a user's message has no log
-		return reading{over: true}, nil
+		return nil, nil
 	}
 	if after > last {
-		return reading{}, invalid("There is no such event yet.", map[string]any{"field": "after", "last": last})
+		return nil, invalid("There is no such event yet.", map[string]any{"field": "after", "last": last})
 	}
-	return reading{msg: m.ID, conversation: m.Conversation, after: after}, nil
+	return &reading{msg: m.ID, conversation: m.Conversation, after: after}, nil
 }
 
 func (s *server) getTrajectory(w http.ResponseWriter, r *http.Request) error {

@@ -19,6 +19,7 @@ import (
 
 // call is what is known of one request.
 type call struct {
+	began time.Time
 	trace string
 	route string
 	// quiet routes are probes and the page's files.
@@ -67,33 +68,36 @@ func (w *recorder) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// observe is the outermost handler: it names the request, recovers from
-// panics and writes the access line.
-func (s *server) observe(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
-		rec := &recorder{ResponseWriter: w}
-		c := &call{trace: traceID(r), lang: languageOf(r), rec: rec}
-		r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
-		rec.Header().Set("X-Trace-Id", c.trace)
-		defer func() {
-			failure := recover()
-			if failure != nil && failure != http.ErrAbortHandler {
-				s.log.Error("panic", "route", c.route, "trace", c.trace, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
-				if rec.status == 0 {
-					s.fail(rec, r, fmt.Errorf("panic: %v", failure))
-					failure = nil
-				}
-			}
-			s.answered(r, c, time.Since(began))
-			if failure != nil {
-				// An answer has begun: only cutting the connection tells the
-				// client that the rest is missing.
-				panic(http.ErrAbortHandler)
-			}
-		}()
-		next.ServeHTTP(rec, r)
-	})
+// ServeHTTP names the request, finds its route, recovers from panics and
+// writes the access line. There is no chain of handlers around the routes: a
+// stream would hold the stack of each of them for as long as it is open.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{began: time.Now(), trace: traceID(r), lang: languageOf(r), rec: &recorder{ResponseWriter: w}}
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	w.Header().Set("X-Trace-Id", c.trace)
+	defer s.finish(r, c)
+	if s.origins.headers(c.rec, r) || s.foreign(c.rec, r) {
+		return
+	}
+	s.mux.ServeHTTP(c.rec, r)
+}
+
+// finish ends a request, whether its handler returned or panicked.
+func (s *server) finish(r *http.Request, c *call) {
+	failure := recover()
+	if failure != nil && failure != http.ErrAbortHandler {
+		s.log.Error("panic", "route", c.route, "trace", c.trace, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
+		if c.rec.status == 0 {
+			s.fail(c.rec, r, fmt.Errorf("panic: %v", failure))
+			failure = nil
+		}
+	}
+	s.answered(r, c, time.Since(c.began))
+	if failure != nil {
+		// An answer has begun: only cutting the connection tells the client
+		// that the rest is missing.
+		panic(http.ErrAbortHandler)
+	}
 }
 
 func (s *server) answered(r *http.Request, c *call, d time.Duration) {

@@ -638,7 +638,7 @@ func TestCodesArePublished(t *testing.T) {
 	known := schema.Errors()
 	for _, code := range []string{
 		codeInvalidJSON, codeUnknownField, codeUnsupportedMedia, codeTooLarge, codeUnauthorized, codeForbidden,
-		codeRateLimited, codeMethodNotAllowed, codeActionNotFound, codeUnsupportedAction,
+		codeRateLimited, codeMethodNotAllowed, codeActionNotFound, codeUnsupportedAction, codeInvalidToken,
 	} {
 		if _, ok := known[code]; !ok {
 			t.Errorf("%s is not published", code)

@@ -92,6 +92,7 @@ type RequestInfo struct {
 type server struct {
 	Config
 	limiter *limiter
+	origins *origins
 	page    *page
 	routes  []route
 	mux     *http.ServeMux
@@ -145,11 +146,11 @@ func New(cfg Config) (http.Handler, error) {
 		cfg.Version = "dev"
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
-	origins, err := newOrigins(cfg.Origins)
-	if err != nil {
+	s := &server{Config: cfg, log: cfg.Logger, limiter: newLimiter(cfg.Limits, cfg.Now)}
+	var err error
+	if s.origins, err = newOrigins(cfg.Origins); err != nil {
 		return nil, err
 	}
-	s := &server{Config: cfg, log: cfg.Logger, limiter: newLimiter(cfg.Limits, cfg.Now)}
 	if s.page, err = newPage(cfg.Web); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func New(cfg Config) (http.Handler, error) {
 			drain()
 		}()
 	}
-	s.csp = contentSecurityPolicy(origins, cfg.Allow)
+	s.csp = contentSecurityPolicy(s.origins, cfg.Allow)
 	s.openapi = description(cfg.Version)
 	s.routes = s.table()
 	s.mux = http.NewServeMux()
@@ -173,7 +174,7 @@ func New(cfg Config) (http.Handler, error) {
 	if s.Metrics != nil {
 		s.Metrics.streams(s.limiter.open)
 	}
-	return s.observe(origins.middleware(s.secure(origins, s.mux))), nil
+	return s, nil
 }
 
 // table lists every route.
@@ -244,7 +245,20 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a a
 	}
 	caller.Lang = c.lang
 	c.caller, c.owner = caller, owner
-	return s.limiter.allow(owner, a == working)
+	if err := s.limiter.allow(owner, a == working); err != nil {
+		return err
+	}
+	if !s.StrictCapabilities {
+		return nil
+	}
+	if bad := s.caps(r).Rejected; len(bad) > 0 {
+		return &answer{
+			status: http.StatusBadRequest, code: codeInvalidToken,
+			message: fmt.Sprintf("The capability %q is malformed; capabilities are namespace.name@major.", bad[0]),
+			details: map[string]any{"rejected": bad},
+		}
+	}
+	return nil
 }
 
 // wrap names what was being done when an error came, unless the error is an

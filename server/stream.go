@@ -22,19 +22,18 @@ func (s *server) encoder(r *http.Request, msg, conversation string) (*native.Enc
 
 // started answers with the stream of what a request began.
 func (s *server) started(w http.ResponseWriter, r *http.Request, st turn.Started) error {
-	h := w.Header()
-	h.Set("X-Message-Id", st.Msg)
-	h.Set("X-Conversation-Id", st.Conversation)
+	at := &reading{msg: st.Msg, conversation: st.Conversation, after: st.After}
+	at.name(w.Header())
 	if st.User != "" {
-		h.Set("X-User-Message-Id", st.User)
+		w.Header().Set("X-User-Message-Id", st.User)
 	}
-	return s.stream(w, r, st.Msg, st.Conversation, st.After)
+	return s.stream(w, r, at)
 }
 
 // stream sends a message's events after a seq, until nothing is being written
 // to it any more.
-func (s *server) stream(w http.ResponseWriter, r *http.Request, msg, conversation string, after uint64) error {
-	enc, err := s.encoder(r, msg, conversation)
+func (s *server) stream(w http.ResponseWriter, r *http.Request, at *reading) error {
+	enc, err := s.encoder(r, at.msg, at.conversation)
 	if err != nil {
 		return err
 	}
@@ -43,16 +42,16 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, msg, conversatio
 		return err
 	}
 	defer end()
-	from := after
+	from := at.after
 	if !enc.Stateless() {
 		from = 0
 	}
 	var spare []byte
-	for ev, err := range s.Store.Tail(ctx, msg, from) {
+	for ev, err := range s.Store.Tail(ctx, at.msg, from) {
 		if err != nil {
 			return ended(ctx, out, err)
 		}
-		if ev.Seq <= after {
+		if ev.Seq <= at.after {
 			// Read again only for what the encoder has to remember.
 			if spare, err = enc.Append(spare[:0], ev); err != nil {
 				return err

@@ -249,6 +249,9 @@ type Records interface {
 	PutTrajectory(ctx context.Context, o Owner, msg string, doc json.RawMessage) error
 	Trajectory(ctx context.Context, o Owner, msg string) (json.RawMessage, error)
 
+	// FeedCursor is the cursor of the conversation's last event: who has read
+	// the messages after it follows the feed from there. 0 when there is none.
+	FeedCursor(ctx context.Context, o Owner, conversation string) (uint64, error)
 	// Feed yields the events of one conversation after a cursor, then live,
 	// until ctx ends or the conversation is deleted, of which the last event
 	// tells.

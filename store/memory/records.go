@@ -568,6 +568,19 @@ func (s *Store) Trajectory(ctx context.Context, o store.Owner, msg string) (json
 	return doc, nil
 }
 
+// FeedCursor implements store.Records.
+func (s *Store) FeedCursor(ctx context.Context, o store.Owner, id string) (uint64, error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	c, err := s.conversationOf(o, id)
+	if err != nil || len(c.feed) == 0 {
+		return 0, err
+	}
+	return c.feed[len(c.feed)-1].Cursor, nil
+}
+
 // Feed implements store.Records.
 func (s *Store) Feed(ctx context.Context, o store.Owner, id string, after uint64) iter.Seq2[store.FeedEvent, error] {
 	return func(yield func(store.FeedEvent, error) bool) {

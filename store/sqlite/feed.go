@@ -63,6 +63,17 @@ func (f *feeds) end(r *feedReader) uint64 {
 	return r.deleted
 }
 
+// FeedCursor implements store.Records.
+func (s *Store) FeedCursor(ctx context.Context, o store.Owner, conversation string) (uint64, error) {
+	if _, err := s.Conversation(ctx, o, conversation); err != nil {
+		return 0, err
+	}
+	var last uint64
+	err := s.each(ctx, "SELECT coalesce(max(cursor), 0) FROM feed WHERE conversation = ?", []any{conversation},
+		func(row scanner) error { return row.Scan(&last) })
+	return last, wrap("feed of conversation "+conversation, err)
+}
+
 // feed writes one event of a conversation and returns its cursor.
 func (s *Store) feed(t *tx, conversation, typ string, data store.FeedData) (cursor uint64, err error) {
 	b, err := json.Marshal(data)

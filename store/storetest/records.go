@@ -469,6 +469,7 @@ func testOwners(t *testing.T, s store.Store) {
 			"DeleteConversation": func() error { return s.DeleteConversation(ctx, o, "c_1") },
 			"Message":            func() error { _, err := s.Message(ctx, o, msg); return err },
 			"Path":               func() error { _, err := s.Path(ctx, o, "c_1", ""); return err },
+			"FeedCursor":         func() error { _, err := s.FeedCursor(ctx, o, "c_1"); return err },
 			"Newest":             func() error { _, err := s.Newest(ctx, o, "c_1", b.Assistant.ID); return err },
 			"PutBlockCall": func() error {
 				return s.PutBlockCall(ctx, store.BlockCall{Block: "b_1", Message: msg, Owner: o, Tool: "y"})
@@ -600,6 +601,9 @@ func testFeed(t *testing.T, s store.Store) {
 	}
 	if got := feedTypes(events); !slices.Equal(got, expect) {
 		t.Fatalf("feed\n%v, want\n%v", got, expect)
+	}
+	if last, err := s.FeedCursor(ctx, alice, "c_1"); err != nil || last != events[len(events)-1].Cursor {
+		t.Fatalf("the last cursor is %d, want %d (%v)", last, events[len(events)-1].Cursor, err)
 	}
 	var d store.FeedData
 	must(t, json.Unmarshal(events[5].Data, &d))

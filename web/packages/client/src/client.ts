@@ -168,6 +168,11 @@ export class InlayClient {
     return this.#json("PATCH", `/v1/conversations/${enc(id)}`, { title });
   }
 
+  /** Makes the branch that a message is on the one that is shown and gone on with. */
+  chooseBranch(id: string, messageId: string): Promise<Conversation> {
+    return this.#json("PATCH", `/v1/conversations/${enc(id)}`, { leaf: messageId });
+  }
+
   /** Deletes a conversation with all its messages. */
   async deleteConversation(id: string): Promise<void> {
     await this.#json("DELETE", `/v1/conversations/${enc(id)}`);

@@ -174,7 +174,15 @@ export class ChatStore implements ChatActions {
   readonly selectBranch = async (messageId: string): Promise<void> => {
     this.#remember();
     this.#pinned = true;
-    await this.#load(this.#tails.get(messageId) ?? messageId);
+    const leaf = this.#tails.get(messageId) ?? messageId;
+    const { conversationId } = this.#state;
+    // The next question goes on from the branch that is shown, on every device.
+    if (conversationId !== undefined) {
+      await this.#try(async () => {
+        await this.client.chooseBranch(conversationId, leaf);
+      });
+    }
+    await this.#load(leaf);
   };
 
   readonly retryBlock = (blockId: string): Promise<boolean> =>
