@@ -9,6 +9,9 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions: ["inlay-source", "node", "development"] } },
   test: {
+    // A busy machine is slow, not wrong.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     projects: [
       {
         extends: true,
@@ -16,9 +19,22 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "react", environment: "jsdom", include: tests("packages/react") },
+        test: {
+          name: "react",
+          environment: "jsdom",
+          include: tests("packages/react"),
+          setupFiles: ["./vitest.setup.ts"],
+        },
       },
-      { extends: true, test: { name: "app", environment: "jsdom", include: tests("app") } },
+      {
+        extends: true,
+        test: {
+          name: "app",
+          environment: "jsdom",
+          include: tests("app"),
+          setupFiles: ["./vitest.setup.ts"],
+        },
+      },
     ],
   },
 });
