@@ -5,9 +5,12 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/inlay-ui/inlay/web"
 )
 
 func gzipped(t *testing.T, s string) []byte {
@@ -172,6 +175,33 @@ func TestCrossOrigin(t *testing.T) {
 		}
 		if !c.read && allowed != "" {
 			t.Errorf("preflight from %q: %q", c.origin, allowed)
+		}
+	}
+}
+
+// The page that is built in must live under the policy it is served with.
+func TestBuiltPage(t *testing.T) {
+	p, err := newPage(web.Dist)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ok := p.names["index.html"]
+	if !ok {
+		t.Log("the page is not built in")
+		return
+	}
+	b, err := p.read("index.html", f, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?s)<script([^>]*)>(.*?)</script>`).FindAllSubmatch(b, -1) {
+		if !bytes.Contains(m[1], []byte("src=")) || len(bytes.TrimSpace(m[2])) > 0 {
+			t.Errorf("an inline script, which the policy forbids: %s", m[0])
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:src|href)="\./([^"]+)"`).FindAllSubmatch(b, -1) {
+		if p.names[string(m[1])] == nil {
+			t.Errorf("index.html names %s, which is not there", m[1])
 		}
 	}
 }
