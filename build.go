@@ -73,7 +73,7 @@ func (c Config) serverLimits() server.Limits {
 }
 
 // newAuth returns the identity check that the configuration names.
-func (c Config) newAuth(ctx context.Context) (server.Auth, error) {
+func (c Config) newAuth(ctx context.Context, log *slog.Logger) (server.Auth, error) {
 	a := c.Auth
 	if c.devMode() {
 		if c.Dev && a.Mode != "" && a.Mode != "dev" {
@@ -89,7 +89,7 @@ func (c Config) newAuth(ctx context.Context) (server.Auth, error) {
 		}
 		auth, err := server.JWTAuth(ctx, server.JWTOptions{
 			Secret: []byte(key), JWKSURL: a.JWKSURL, JWKSFile: a.JWKSFile, Issuer: a.Issuer, Audience: a.Audience,
-			UserClaim: a.UserClaim, TenantClaim: a.TenantClaim,
+			UserClaim: a.UserClaim, TenantClaim: a.TenantClaim, Logger: log,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("auth: %w", err)

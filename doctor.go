@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -37,7 +38,7 @@ func (c Config) Check(ctx context.Context) error {
 		return err
 	}
 	if c.Auth.JWKSURL == "" { // reading keys by URL is the doctor's
-		if _, err := c.newAuth(ctx); err != nil {
+		if _, err := c.newAuth(ctx, slog.New(slog.DiscardHandler)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +89,7 @@ func (c Config) Doctor(ctx context.Context) []Finding {
 	}
 	note("address", addr, err, "stop what uses the port or name another with --addr")
 	if c.Auth.JWKSURL != "" {
-		_, err := c.newAuth(ctx)
+		_, err := c.newAuth(ctx, slog.New(slog.DiscardHandler))
 		note("keys", c.Auth.JWKSURL, err, "check auth.jwks_url and the way to it")
 	}
 	c.pingSources(ctx, note)

@@ -144,6 +144,9 @@ type parts struct {
 	runner  *turn.Runner
 	handler http.Handler
 	drain   chan struct{}
+	// live ends with Close; what works in the background for as long as the
+	// App is open hangs on it.
+	live    context.Context
 	closers []func() error
 }
 
@@ -207,7 +210,8 @@ func (a *App) Open(ctx context.Context) error {
 	if a.opened {
 		return nil
 	}
-	p := &parts{drain: make(chan struct{})}
+	live, end := context.WithCancel(context.WithoutCancel(ctx))
+	p := &parts{drain: make(chan struct{}), live: live, closers: []func() error{func() error { end(); return nil }}}
 	if err := a.open(ctx, p); err != nil {
 		return errors.Join(err, p.close())
 	}
@@ -265,7 +269,7 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if info.Kind == "scripted" {
 		a.log.Info("the scripted demo model answers; for a real one set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY, or model: in a YAML file")
 	}
-	p.handler, err = a.newHandler(ctx, p, metrics)
+	p.handler, err = a.newHandler(p, metrics)
 	return err
 }
 
@@ -340,11 +344,11 @@ type labelled struct{ model.Model }
 // Info implements model.Model.
 func (labelled) Info() model.Info { return model.Info{Kind: "scripted", Name: scripted.Name} }
 
-func (a *App) newHandler(ctx context.Context, p *parts, metrics *server.Metrics) (http.Handler, error) {
+func (a *App) newHandler(p *parts, metrics *server.Metrics) (http.Handler, error) {
 	auth := a.cfg.Authenticate
 	if auth == nil {
 		var err error
-		if auth, err = a.cfg.newAuth(ctx); err != nil {
+		if auth, err = a.cfg.newAuth(p.live, a.log); err != nil {
 			return nil, err
 		}
 	}
