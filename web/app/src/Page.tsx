@@ -80,7 +80,8 @@ export function Page({
   const composer = useRef<HTMLTextAreaElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const toggle = useRef<HTMLButtonElement>(null);
-  const feed = useStickyScroll(chat.conversationId ?? "");
+  const empty = route.conversationId === null && messages.length === 0;
+  const feed = useStickyScroll(chat.conversationId ?? "", empty);
   // Has no dependencies: every change of this page may change the feed's height.
   useLayoutEffect(feed.sync);
   const live = useRef<HTMLDivElement>(null);
@@ -283,8 +284,6 @@ export function Page({
           ? t("status.stopping")
           : null;
 
-  const empty = conversationId === null && messages.length === 0;
-
   return (
     <div className="page" data-sidebar={sidebarOpen ? "open" : "closed"}>
       <button type="button" className="page-skip" onClick={toComposer}>
@@ -370,7 +369,7 @@ export function Page({
           </div>
         </section>
         <div className="page-dock">
-          {feed.offersJump && (
+          {feed.offersJump && !empty && (
             <button
               type="button"
               className="page-jump"

@@ -29,6 +29,9 @@ export interface ConversationListState {
 
 const pageSize = 40;
 
+/** While an answer runs somewhere, the list asks this often whether it is over. */
+const runningInterval = 4000;
+
 /**
  * Puts a fresh first page in front of what was loaded before. Older items stay,
  * except those the page would contain if they still existed.
@@ -64,6 +67,7 @@ export class ConversationList {
   #listeners = new Set<() => void>();
   #turn = 0;
   #channel: BroadcastChannel | null = null;
+  #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(source: ConversationSource) {
     this.#source = source;
@@ -95,6 +99,7 @@ export class ConversationList {
       const items = mergeFirstPage(page, this.#state.items);
       if (items.length === page.items.length) this.#cursor = page.nextCursor;
       this.#set({ items, loading: false, more: this.#cursor !== undefined, error: null });
+      this.#waitForRunning();
     } catch (error) {
       if (turn === this.#turn) this.#set({ loading: false, error });
     }
@@ -161,6 +166,14 @@ export class ConversationList {
     for (const listener of this.#listeners) listener();
   }
 
+  #waitForRunning(): void {
+    clearTimeout(this.#again);
+    if (this.#listeners.size === 0 || !this.#state.items.some((item) => item.running)) return;
+    this.#again = setTimeout(() => {
+      if (document.visibilityState === "visible") void this.refresh();
+    }, runningInterval);
+  }
+
   #visible = () => {
     if (document.visibilityState === "visible") void this.refresh();
   };
@@ -176,6 +189,7 @@ export class ConversationList {
   }
 
   #close(): void {
+    clearTimeout(this.#again);
     this.#channel?.close();
     this.#channel = null;
     document.removeEventListener("visibilitychange", this.#visible);

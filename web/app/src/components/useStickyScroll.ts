@@ -19,9 +19,10 @@ export interface StickyFeed {
 /**
  * Keeps the feed at its end while the reader is there, and what the reader is
  * looking at in its place otherwise. Browsers with scroll anchoring do the
- * second by themselves; for the others it is done here.
+ * second by themselves; for the others it is done here. `feedKey` names the
+ * conversation, `empty` says that there is nothing in it to follow yet.
  */
-export function useStickyScroll(feedKey: string): StickyFeed {
+export function useStickyScroll(feedKey: string, empty: boolean): StickyFeed {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const sticky = useRef<StickyScroll>(new StickyScroll());
@@ -111,12 +112,18 @@ export function useStickyScroll(feedKey: string): StickyFeed {
     };
   }, [update]);
 
-  // Another conversation opens at its end.
+  // Another conversation opens at its end, a new one at the top.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the feed changes
   useLayoutEffect(() => {
     sticky.current = new StickyScroll();
-    jump();
-  }, [feedKey, jump]);
+    if (!empty) {
+      jump();
+      return;
+    }
+    sticky.current.release();
+    if (scroller.current) scroller.current.scrollTop = 0;
+    setOffersJump(false);
+  }, [feedKey, empty, jump]);
 
   return { scroller, content, offersJump, jump, sync };
 }
