@@ -148,3 +148,22 @@ func (s *stream) read(on func(text []byte) error) (int64, error) {
 		}
 	}
 }
+
+var errEnough = errors.New("enough")
+
+// readText reads so many bytes of text and leaves the stream open.
+func (s *stream) readText(size int) error {
+	_, err := s.read(func(text []byte) error {
+		if size -= len(text); size <= 0 {
+			return errEnough
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case err == nil:
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

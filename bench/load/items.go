@@ -155,8 +155,8 @@ func (b *bench) wholePath() error {
 	return nil
 }
 
-// park opens n streams that stay open, each read to its first delta, and
-// returns what the server's memory grew by for each.
+// park has n streams opened that stay open and returns what the server's
+// memory grew by for each.
 func park(p *process, n int, open func(i int) (*stream, error)) (perStream float64, streams []*stream, err error) {
 	before, err := p.settled()
 	if err != nil {
@@ -172,15 +172,7 @@ func park(p *process, n int, open func(i int) (*stream, error)) (perStream float
 			return err
 		}
 		streams[i] = s
-		for {
-			line, err := s.body.ReadSlice('\n')
-			if err != nil {
-				return err
-			}
-			if _, ok := delta(line); ok {
-				return nil
-			}
-		}
+		return nil
 	})
 	if err != nil {
 		return 0, streams, err
@@ -198,44 +190,64 @@ func closeAll(streams []*stream) {
 }
 
 // memory compares what an open stream whose model is silent costs, turn
-// included.
+// included: just begun, and in the middle of its answer.
 func (b *bench) memory() error {
-	const streams = 300
-	measure := func(p *process, path, body string) (float64, error) {
-		defer p.stop()
-		// What is only made once is not a stream's.
-		if _, _, err := burst(p, path, map[bool]string{true: ask("deltas=20"), false: askPeer("deltas=20")}[path == "/v1/chat"], 20, 20); err != nil {
-			return 0, err
+	for _, deltas := range []int{1, 250} {
+		own, err := b.parked(deltas, "inlay")
+		if err != nil || b.node == "" {
+			return err
 		}
-		per, open, err := park(p, streams, func(int) (*stream, error) { return p.open("POST", path, body) })
-		closeAll(open)
-		return per, err
+		peer, err := b.parked(deltas, "AI SDK")
+		if err != nil {
+			return err
+		}
+		if err := b.add(figure{Item: "memory", What: fmt.Sprintf("inlay / AI SDK, after %d deltas", deltas), Value: own / peer, Unit: "×", Digits: 3, Bar: 0.25}); err != nil {
+			return err
+		}
 	}
-	p, err := b.ours()
+	return nil
+}
+
+// parked returns the memory of one stream that stands still.
+func (b *bench) parked(deltas int, side string) (float64, error) {
+	const streams = 300
+	words := fmt.Sprintf("deltas=%d park", deltas)
+	path, body := "/v1/chat", ask(words)
+	p, err := (*process)(nil), error(nil)
+	if side == "inlay" {
+		p, err = b.ours()
+	} else {
+		path, body = "/response", askPeer(words)
+		p, err = start(b.out, b.node, b.peer)
+	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	own, err := measure(p, "/v1/chat", ask("deltas=1 park"))
+	defer p.stop()
+	open := func(int) (*stream, error) {
+		s, err := p.open("POST", path, body)
+		if err != nil {
+			return nil, err
+		}
+		return s, s.readText(deltas * 6)
+	}
+	// What is made only once is not a stream's, and the memory that the first
+	// ones leave free is used up before it is counted.
+	_, first, err := park(p, streams/3, open)
+	defer func() { closeAll(first) }()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := b.add(figure{Item: "memory", What: "parked turn and its stream, inlay", Value: own / 1024, Unit: "KiB", Digits: 1, Note: fmt.Sprintf("%d streams", streams)}); err != nil {
-		return err
+	per, more, err := park(p, streams, open)
+	defer func() { closeAll(more) }()
+	if err == nil && p.control != "" {
+		err = p.memory(b.out, fmt.Sprintf("memory-turns-%d", deltas))
 	}
-	if b.node == "" {
-		return nil
-	}
-	if p, err = start(b.out, b.node, b.peer); err != nil {
-		return err
-	}
-	peer, err := measure(p, "/response", askPeer("deltas=1 park"))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := b.add(figure{Item: "memory", What: "parked turn and its stream, AI SDK", Value: peer / 1024, Unit: "KiB", Digits: 1, Note: fmt.Sprintf("%d streams", streams)}); err != nil {
-		return err
-	}
-	return b.add(figure{Item: "memory", What: "inlay / AI SDK", Value: own / peer, Unit: "×", Digits: 3, Bar: 0.25})
+	return per, b.add(figure{Item: "memory", What: fmt.Sprintf("turn and its stream, silent after %d deltas, %s", deltas, side), Value: per / 1024, Unit: "KiB", Digits: 1,
+		Note: fmt.Sprintf("%d streams", streams)})
 }
 
 // idle measures what many readers of running messages cost, before and after
@@ -261,13 +273,20 @@ func (b *bench) idle() error {
 		return err
 	}
 	per, open, err := park(p, readers, func(i int) (*stream, error) {
-		return p.open("GET", "/v1/messages/"+ids[i%messages]+"/events", "")
+		s, err := p.open("GET", "/v1/messages/"+ids[i%messages]+"/events", "")
+		if err != nil {
+			return nil, err
+		}
+		return s, s.readText(40)
 	})
 	defer func() { closeAll(open) }()
 	if err != nil {
 		return err
 	}
 	if err := b.add(figure{Item: "idle", What: "open reader, never loaded", Value: per / 1024, Unit: "KiB", Digits: 1, Bar: 32, Note: fmt.Sprintf("%d readers of %d messages", readers, messages)}); err != nil {
+		return err
+	}
+	if err := p.memory(b.out, "memory-readers"); err != nil {
 		return err
 	}
 	before, err := p.rss()
@@ -494,7 +513,7 @@ func (b *bench) resume() error {
 		// An answer that runs ends with its last delta; the next line would
 		// never come.
 		got := 0
-		enough := errors.New("enough")
+		enough := errEnough
 		if _, err := s.read(func([]byte) error {
 			if got++; running && got == deltas {
 				return enough

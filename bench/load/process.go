@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -118,4 +121,34 @@ func (p *process) openGate() error {
 		return err
 	}
 	return res.Body.Close()
+}
+
+// memory writes what our server says of its own memory, and its heap profile,
+// to a directory.
+func (p *process) memory(dir, name string) error {
+	for file, path := range map[string]string{".txt": "/memory", ".heap": "/debug/pprof/heap?gc=1", ".goroutines": "/debug/pprof/goroutine"} {
+		if err := save(filepath.Join(dir, name+file), p.control+path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save fetches a URL into a file.
+func save(file, url string) error {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, res.Body)
+	return errors.Join(err, out.Close())
 }
