@@ -253,26 +253,45 @@ func TestGoPrograms(t *testing.T) {
 	}
 }
 
+// TestFirstCommand builds the program with Go alone, starts it with nothing
+// configured and asks the first suggestion.
+func TestFirstCommand(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "inlay")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/inlay")
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	runProgram(t, bin, "--no-open")
+}
+
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
 
-func runProgram(t *testing.T, bin string) {
+// runProgram starts a program on a free port in a directory of its own, asks
+// it for a chart and interrupts it.
+func runProgram(t *testing.T, bin string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin)
+	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "INLAY_ADDR=127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
-	log, err := cmd.StderrPipe()
+	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = in, in
+	err = cmd.Start()
+	in.Close()
+	if err != nil {
 		t.Fatal(err)
 	}
 	var seen []string
-	lines := bufio.NewScanner(log)
+	lines := bufio.NewScanner(out)
 	url := ""
 	for url == "" && lines.Scan() {
 		seen = append(seen, lines.Text())
@@ -282,7 +301,7 @@ func runProgram(t *testing.T, bin string) {
 		wantChart(t, url)
 	}
 	cancel()
-	_, _ = io.Copy(io.Discard, log) // until it has ended
+	_, _ = io.Copy(io.Discard, out) // until it has ended
 	_ = cmd.Wait()                  // it was interrupted
 	if url == "" {
 		t.Fatalf("the program did not listen:\n%s", strings.Join(seen, "\n"))
