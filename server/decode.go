@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/inlay-ui/inlay/internal/nearest"
 )
 
 // decode reads a JSON body strictly into v, a pointer to a struct. With
@@ -81,7 +83,7 @@ func decodeError(err error, v any, size int64) error {
 		}
 		details := map[string]any{"field": name}
 		message := "Unknown field " + name + "."
-		if near := nearest(name, fields(reflect.TypeOf(v))); near != "" {
+		if near := nearest.Of(name, fields(reflect.TypeOf(v))); near != "" {
 			details["nearest"] = near
 			message += " Did you mean " + near + "?"
 		}
@@ -106,37 +108,4 @@ func fields(t reflect.Type) []string {
 		out = append(out, fields(f.Type)...)
 	}
 	return out
-}
-
-// nearest returns the known name that an unknown one was probably meant to be,
-// or nothing.
-func nearest(name string, known []string) string {
-	best, least := "", 1+max(2, len(name)/3)
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is the number of edits between two short strings.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -2,8 +2,9 @@ package openai
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/inlay-ui/inlay/internal/nearest"
 )
 
 // Profile says how one vendor's endpoint differs from the others. The JSON
@@ -165,36 +166,14 @@ func LookupProfile(name string) (Profile, error) {
 		return profiles[0], nil
 	}
 	lower := strings.ToLower(name)
-	nearest, best := "", len(lower)+1
 	for _, p := range profiles {
 		if p.Name == lower {
 			return p, nil
 		}
-		if d := distance(lower, p.Name); d < best {
-			nearest, best = p.Name, d
-		}
 	}
-	return Profile{}, fmt.Errorf("openai: unknown profile %q, did you mean %q? (known: %s)",
-		name, nearest, strings.Join(ProfileNames(), ", "))
-}
-
-// distance counts the edits between two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	hint := ""
+	if found := nearest.Of(lower, ProfileNames()); found != "" {
+		hint = fmt.Sprintf(", did you mean %q?", found)
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = slices.Min([]int{cost, row[j] + 1, row[j+1] + 1})
-		}
-	}
-	return row[len(b)]
+	return Profile{}, fmt.Errorf("openai: unknown profile %q%s (known: %s)", name, hint, strings.Join(ProfileNames(), ", "))
 }
