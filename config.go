@@ -202,10 +202,10 @@ type LimitsConfig struct {
 	// Streams bounds the open streams of the whole server. Default 20,000.
 	Streams int `json:"streams"`
 	// RequestsPerSecond is what one user may send on average. Default 100; no
-	// limit in dev mode.
+	// limit in dev mode. Negative switches it off.
 	RequestsPerSecond float64 `json:"requests_per_second"`
 	// TurnsPerMinute is how many turns, retries and actions one user may start
-	// on average. Default 120; no limit in dev mode.
+	// on average. Default 120; no limit in dev mode. Negative switches it off.
 	TurnsPerMinute float64 `json:"turns_per_minute"`
 	// Coalesce is the time text is gathered before it is sent. Default 30 ms;
 	// negative switches it off.
@@ -217,7 +217,7 @@ type LimitsConfig struct {
 	// ModelAttempts is how often a model call is tried. Default 3.
 	ModelAttempts int `json:"model_attempts"`
 	// RetainLog is how long the events of finished messages are kept. Default
-	// 7 days; the messages themselves stay.
+	// 7 days, negative for ever; the messages themselves stay.
 	RetainLog time.Duration `json:"retain_log"`
 }
 

@@ -62,7 +62,8 @@ type Event struct {
 	Type  Type
 	// Msg is the message's id.
 	Msg string
-	// Block is the block's id; empty on start, tool_call_*, done and error.
+	// Block is the block's id; empty on events that are of no one block: start,
+	// reasoning_delta, tool_call_*, sub_tool_*, snapshot, done and error.
 	Block string
 	// Data is the event's own object, encoded once by the emitter and shared
 	// by all readers: it must not be changed.

@@ -4,7 +4,8 @@ package id
 
 import "github.com/google/uuid"
 
-// New returns an id with the given prefix ("m", "b", "c", "a", "t").
+// New returns an id with the given prefix: m (message), b (block),
+// c (conversation), a (asset), t (tool call), i (instance).
 // It panics only when the system has no randomness left.
 func New(prefix string) string {
 	u, err := uuid.NewV7()

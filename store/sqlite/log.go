@@ -63,14 +63,16 @@ func (s *Store) Tail(ctx context.Context, msg string, after uint64) iter.Seq2[ev
 // live is set.
 func (s *Store) follow(ctx context.Context, msg string, after uint64, live bool) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		if s.isClosed() {
-			yield(event.Event{}, store.ErrClosed)
-			return
-		}
 		r := reader{s: s, msg: msg, after: after, live: live, yield: yield}
-		if err := r.run(ctx); err != nil && !errors.Is(err, errEnough) {
-			yield(event.Event{}, err)
-		}
+		r.end(r.run(ctx))
+	}
+}
+
+// end tells the caller why it gets no more. It is a function of its own so
+// that its frame is not on the stack of a reader that waits.
+func (r *reader) end(err error) {
+	if err != nil && !errors.Is(err, errEnough) {
+		r.yield(event.Event{}, err)
 	}
 }
 
@@ -87,6 +89,9 @@ type reader struct {
 }
 
 func (r *reader) run(ctx context.Context) error {
+	if r.s.isClosed() {
+		return store.ErrClosed
+	}
 	for {
 		t := r.s.tailOf(r.msg)
 		if t == nil {
@@ -109,50 +114,68 @@ func (r *reader) run(ctx context.Context) error {
 // tail reads one group from memory until it is over. It reports whether
 // another may follow.
 func (r *reader) tail(ctx context.Context, t *tail) (more bool, err error) {
-	var wake chan struct{}
-	if r.live {
-		wake = t.join()
-		defer t.leave(wake)
+	if !r.live {
+		for err == nil && !more {
+			more, _, err = r.pass(ctx, t)
+		}
+		return false, err
 	}
+	wake := t.join()
+	defer t.leave(wake)
+	// One channel to wait on, woken by whatever there is to wait for: many
+	// readers must not share the lock of another one.
+	defer context.AfterFunc(ctx, func() { nudge(wake) })()
 	for {
-		evs, over, deleted, ok := t.after(r.after)
-		if deleted {
-			return false, errGone(r.msg)
+		idle, over, err := r.pass(ctx, t)
+		if err != nil || over {
+			return over, err
 		}
-		if !ok {
-			before := r.after
-			if err := r.stored(ctx); err != nil {
-				return false, err
-			}
-			if r.after == before {
-				return false, fmt.Errorf("sqlite: read %s: nothing is stored after seq %d", r.msg, before)
-			}
+		if !idle {
 			continue
 		}
-		for _, e := range evs {
-			if err := r.give(e); err != nil {
-				return false, err
-			}
+		if err := r.ended(ctx); err != nil {
+			return false, err
 		}
-		switch {
-		case !r.live:
-			return false, nil
-		case len(evs) > 0:
-			if err := ctx.Err(); err != nil {
-				return false, err
-			}
-			continue
-		case over:
-			return true, nil
+		<-wake
+	}
+}
+
+// ended says why a reader should not wait any more.
+func (r *reader) ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.s.isClosed() {
+		return store.ErrClosed
+	}
+	return nil
+}
+
+// pass gives the caller what there is now. It reports whether there was
+// nothing, and whether nothing will come.
+func (r *reader) pass(ctx context.Context, t *tail) (idle, over bool, err error) {
+	evs, over, deleted, ok := t.after(r.after)
+	switch {
+	case deleted:
+		return false, false, errGone(r.msg)
+	case !ok:
+		before := r.after
+		if err := r.stored(ctx); err != nil {
+			return false, false, err
 		}
-		select {
-		case <-wake:
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-r.s.closing:
-			return false, store.ErrClosed
+		if r.after == before {
+			return false, false, fmt.Errorf("sqlite: read %s: nothing is stored after seq %d", r.msg, before)
+		}
+		return false, false, nil
+	case len(evs) == 0:
+		return true, over, nil
+	}
+	for i := range evs {
+		if err := r.give(evs[i]); err != nil {
+			return false, false, err
 		}
 	}
+	return false, false, ctx.Err()
 }
 
 func (r *reader) give(e event.Event) error {

@@ -153,6 +153,13 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closing)
+		s.mu.RLock()
+		for _, l := range s.logs {
+			if l.tail != nil {
+				l.tail.wake()
+			}
+		}
+		s.mu.RUnlock()
 		s.upkeep.Wait()
 		s.w.close()
 		s.closeErr = s.shut()

@@ -73,10 +73,22 @@ func (t *tail) leave(wake chan struct{}) {
 
 func (t *tail) wakeLocked() {
 	for _, r := range t.readers {
-		select {
-		case r <- struct{}{}:
-		default:
-		}
+		nudge(r)
+	}
+}
+
+// wake makes the readers look around.
+func (t *tail) wake() {
+	t.mu.Lock()
+	t.wakeLocked()
+	t.mu.Unlock()
+}
+
+// nudge leaves a word in a channel unless one is there already.
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

@@ -1,5 +1,6 @@
 // @vitest-environment node
 import { describe, expect, it } from "vitest";
+import codes from "../../../schema/errors.json";
 import { needsSignIn, toFailure, wordError } from "../src/errors.ts";
 import { en } from "../src/i18n/en.ts";
 import { isTextKey, translator } from "../src/i18n/index.ts";
@@ -31,6 +32,13 @@ describe("wordError", () => {
     [{ code: "x" }, "unknown"],
   ])("%o is worded as %s", (failure, kind) => {
     expect(wordError(failure).kind).toBe(kind);
+  });
+
+  it("words every code that the server has", () => {
+    // A block's own codes and what only the model is told are worded elsewhere or not at all.
+    const own = Object.keys(codes).filter((code) => !/^([A-Z_]+|ui_block_.*)$/.test(code));
+    expect(own.length).toBeGreaterThan(30);
+    expect(own.filter((code) => wordError({ code }).kind === "unknown")).toEqual([]);
   });
 
   it("has a sentence and a cure for every kind in both languages", () => {

@@ -1,4 +1,4 @@
-import { memo, useId, useMemo, useRef } from "react";
+import { memo, useEffect, useId, useMemo, useReducer, useRef } from "react";
 import { useT } from "../context.ts";
 import { CodeView } from "./CodeView.tsx";
 import type { AllowedHosts } from "./links.ts";
@@ -68,6 +68,88 @@ const Part = memo(function Part({
   );
 });
 
+/** Parts drawn together, so that a long answer costs little to look over again. */
+const groupSize = 24;
+
+interface GroupProps {
+  pieces: readonly Piece[];
+  /** The last part is still being written. */
+  streaming: boolean;
+  definitions: string;
+  setting: Setting;
+}
+
+const Group = memo(
+  function Group({ pieces, streaming, definitions, setting }: GroupProps) {
+    return pieces.map((piece, i) => (
+      <Part
+        key={piece.start}
+        text={piece.text}
+        kind={piece.kind}
+        closed={piece.closed}
+        streaming={streaming && i === pieces.length - 1}
+        definitions={piece.text.includes("[") ? definitions : ""}
+        setting={setting}
+      />
+    ));
+  },
+  (a, b) =>
+    a.streaming === b.streaming &&
+    a.definitions === b.definitions &&
+    a.setting === b.setting &&
+    a.pieces.length === b.pieces.length &&
+    a.pieces.every((piece, i) => piece === b.pieces[i]),
+);
+
+/** What one drawing of a streaming text should take at most, and how long the next may wait. */
+const drawingTime = 40;
+const easyDrawing = 12;
+const longestPause = 200;
+const leastStep = 400;
+const firstStep = 4000;
+
+/**
+ * The text to draw now. A text that streams faster than it can be drawn is
+ * drawn in steps with pauses, so that the page stays free for its reader; the
+ * rest follows, also after the stream's end.
+ */
+function usePaced(text: string, streaming: boolean): { text: string; live: boolean } {
+  const shown = useRef(text);
+  const next = useRef(0);
+  const step = useRef(firstStep);
+  const [, again] = useReducer((n: number) => n + 1, 0);
+  const now = performance.now();
+  const before = shown.current.length;
+  if (!text.startsWith(shown.current) || (!streaming && text.length - before <= step.current)) {
+    shown.current = text;
+  } else if (now >= next.current) {
+    let to = Math.min(text.length, before + step.current);
+    if (to < text.length && /[\ud800-\udbff]/.test(text.charAt(to - 1))) {
+      to--;
+    }
+    shown.current = text.slice(0, to);
+  }
+  const drawn = shown.current.length - before;
+  const behind = shown.current.length < text.length;
+  useEffect(() => {
+    const end = performance.now();
+    if (drawn > 0) {
+      const cost = end - now;
+      next.current = cost > easyDrawing ? end + Math.min(cost / 2, longestPause) : 0;
+      if (drawn >= leastStep) {
+        const fit = (drawn * drawingTime) / Math.max(cost, 1);
+        step.current = Math.round(Math.max(leastStep, Math.min(fit, 4 * firstStep)));
+      }
+    }
+    if (!behind) {
+      return undefined;
+    }
+    const timer = setTimeout(again, Math.max(0, next.current - end));
+    return () => clearTimeout(timer);
+  });
+  return { text: shown.current, live: streaming || behind };
+}
+
 /** Properties of {@link Markdown}. */
 export interface MarkdownProps {
   text: string;
@@ -80,8 +162,10 @@ export interface MarkdownProps {
  * Markdown as a message shows it: GitHub's dialect, formulas, coloured code;
  * markup in it is inert, links open apart, foreign images are not fetched.
  */
-export const Markdown = memo(function Markdown({ text, streaming = false, allow }: MarkdownProps) {
+export const Markdown = memo(function Markdown(props: MarkdownProps) {
+  const { allow } = props;
   const t = useT();
+  const { text, live: streaming } = usePaced(props.text, props.streaming ?? false);
   const notes = `note-${useId().replaceAll(":", "")}`;
   const before = useRef<{ text: string; pieces: Piece[] }>(undefined);
   const pieces = useMemo(() => splitMarkdown(text, before.current), [text]);
@@ -92,16 +176,18 @@ export const Markdown = memo(function Markdown({ text, streaming = false, allow 
     () => ({ allow, notes, tableLabel }),
     [allow, notes, tableLabel],
   );
+  const groups: Piece[][] = [];
+  for (let at = 0; at < pieces.length; at += groupSize) {
+    groups.push(pieces.slice(at, at + groupSize));
+  }
   return (
     <div className="inlay-md">
-      {pieces.map((piece, i) => (
-        <Part
-          key={piece.start}
-          text={piece.text}
-          kind={piece.kind}
-          closed={piece.closed}
-          streaming={streaming && i === pieces.length - 1}
-          definitions={piece.text.includes("[") ? definitions : ""}
+      {groups.map((group, i) => (
+        <Group
+          key={i}
+          pieces={group}
+          streaming={streaming && i === groups.length - 1}
+          definitions={definitions}
           setting={setting}
         />
       ))}

@@ -54,18 +54,23 @@ export const longestHighlighted = 100_000;
 
 const step = 4_000;
 
+/** While code arrives no more of it than this is coloured; the rest is when it is whole. */
+const longestLive = 24_000;
+
 /**
  * How much of the code to colour now. While more is to come only whole lines
  * are coloured, and long code in steps, so that the work does not grow with
  * every character.
  */
 export function colouredLength(code: string, streaming: boolean): number {
-  if (code.length > longestHighlighted) {
-    return 0;
-  }
   if (!streaming) {
-    return code.length;
+    return code.length > longestHighlighted ? 0 : code.length;
   }
-  const most = code.length > 4 * step ? code.length - (code.length % step) : code.length;
+  const most =
+    code.length > longestLive
+      ? longestLive
+      : code.length > 2 * step
+        ? code.length - (code.length % step)
+        : code.length;
   return code.lastIndexOf("\n", most - 1) + 1;
 }
