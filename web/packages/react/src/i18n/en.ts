@@ -28,6 +28,7 @@ export const en: Record<string, string> = {
   "chat.error.HYDRATE_TIMEOUT": "The data has not arrived in time.",
   "chat.error.CANCELLED": "Stopped before it was complete.",
   "chat.error.INTERRUPTED": "Interrupted before it was complete.",
+  "chat.error.NOT_FOUND": "The data does not exist.",
   "chat.error.NOT_AUTHORIZED": "You may not see this data.",
   "chat.error.network": "The server could not be reached.",
   "chat.error.other": "Something went wrong ({code}).",

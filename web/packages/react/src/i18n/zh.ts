@@ -28,7 +28,8 @@ export const zh: Record<string, string> = {
   "chat.error.HYDRATE_TIMEOUT": "数据未能按时到达。",
   "chat.error.CANCELLED": "在完成之前已停止。",
   "chat.error.INTERRUPTED": "在完成之前被中断。",
-  "chat.error.NOT_AUTHORIZED": "您无权查看此数据。",
+  "chat.error.NOT_FOUND": "数据不存在。",
+  "chat.error.NOT_AUTHORIZED": "你无权查看此数据。",
   "chat.error.network": "无法连接服务器。",
   "chat.error.other": "出现问题（{code}）。",
 };
