@@ -1,5 +1,6 @@
 // @vitest-environment node
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { drawPicture } from "../src/chart/ChartCanvas.tsx";
 import { init } from "../src/chart/echarts.ts";
 import { toOption } from "../src/chart/mappers.ts";
 import { merge } from "../src/chart/option.ts";
@@ -43,5 +44,37 @@ describe("every type is drawn by ECharts as it is bundled", () => {
     for (const spy of complaints) {
       expect(spy.mock.calls).toEqual([]);
     }
+  });
+});
+
+describe("an SVG file", () => {
+  it.each(chartTypes)("of a %s is well formed, whatever the names are", async (type) => {
+    const evil = `</text><script>alert("1")</script> & 'x' ]]>`;
+    const spec = structuredClone(samples[type]);
+    for (const row of spec.data) {
+      for (const [key, value] of Object.entries(row)) {
+        if (typeof value === "string" && !/^\d{4}-/.test(value)) {
+          row[key] = evil + value;
+        }
+      }
+    }
+    for (const series of spec.series) {
+      series.name = evil;
+    }
+    const font = "system-ui, 'Segoe UI', sans-serif";
+    const blob = drawPicture("svg", { ...spec, unit: evil, legend: "top" }, evil, {
+      theme: { ...chartThemes.light, font },
+      locale: "en",
+      t: translator("en"),
+    });
+    const svg = (await blob?.text()) ?? "";
+    expect(svg).toContain("<svg");
+    expect(svg).not.toContain("<script");
+    // What is left without whole tags, style sheets and character references has no sign of markup.
+    const rest = svg
+      .replace(/<style\b[^>]*>[\s\S]*?<\/style>/g, "")
+      .replace(/<\/?[a-zA-Z][\w:-]*(?:\s+[\w:-]+="[^"<]*")*\s*\/?>/g, "")
+      .replace(/<!\[CDATA\[|\]\]>/g, "");
+    expect(rest).not.toMatch(/</);
   });
 });

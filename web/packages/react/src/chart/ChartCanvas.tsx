@@ -65,7 +65,7 @@ export function drawPicture(
   const width = 960;
   const mapped = toOption(spec, { ...ctx, width, still: true });
   const head = title ? 44 : 0;
-  const element = document.createElement("div");
+  const element = kind === "svg" ? null : document.createElement("div");
   const chart = init(element, null, {
     renderer: kind === "svg" ? "svg" : "canvas",
     width,
@@ -80,7 +80,7 @@ export function drawPicture(
       const name = title ? escapeXml(title) : "";
       const wrapped = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${mapped.height + head}" viewBox="0 0 ${width} ${mapped.height + head}"><rect width="100%" height="100%" fill="${escapeXml(ctx.theme.surface)}"/>${
         head
-          ? `<text x="16" y="28" font-family="sans-serif" font-size="16" font-weight="600" fill="${escapeXml(ctx.theme.text)}">${name}</text>`
+          ? `<text x="10" y="28" font-family="sans-serif" font-size="16" font-weight="600" fill="${escapeXml(ctx.theme.text)}">${name}</text>`
           : ""
       }<svg y="${head}">${inner}</svg></svg>`;
       return new Blob([wrapped], { type: "image/svg+xml" });
@@ -98,7 +98,7 @@ export function drawPicture(
     if (title) {
       paint.fillStyle = ctx.theme.text;
       paint.font = `600 32px ${ctx.theme.font}`;
-      paint.fillText(title, 32, 58, canvas.width - 64);
+      paint.fillText(title, 20, 58, canvas.width - 40);
     }
     paint.drawImage(source, 0, head * 2);
     return dataUrlBlob(canvas.toDataURL("image/png"));

@@ -82,7 +82,8 @@ export function readTheme(element: Element, dark: boolean): ChartTheme {
     good: token("good", base.good),
     bad: token("bad", base.bad),
     warn: token("warn", base.warn),
-    font: style.fontFamily || base.font,
+    // Double quotes would end the attribute that ECharts writes this into.
+    font: (style.fontFamily || base.font).replaceAll('"', "'"),
   };
 }
 
