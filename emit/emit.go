@@ -119,7 +119,8 @@ type Stream struct {
 	durable  uint64
 	err      error // sticky: the log is lost
 	terminal bool
-	stopped  bool // the pump has ended
+	closed   bool
+	pumping  bool // a goroutine appends what is pending
 
 	text      string // id of the open text block
 	joined    []byte // text waiting to be joined
@@ -131,8 +132,8 @@ type Stream struct {
 	optional  int
 	reasoning []byte
 
+	ctx    context.Context // of the appends
 	folder *event.Folder
-	done   chan struct{}
 }
 
 // New starts a stream. ctx bounds the appends, not the stream's life: it must
@@ -157,7 +158,7 @@ func New(ctx context.Context, cfg Config) *Stream {
 		durable: cfg.Last,
 		folder:  cfg.Folder,
 		open:    make(map[string]*Block),
-		done:    make(chan struct{}),
+		ctx:     ctx,
 	}
 	if s.started.IsZero() {
 		s.started = cfg.Now()
@@ -170,7 +171,6 @@ func New(ctx context.Context, cfg Config) *Stream {
 		s.resume()
 	}
 	s.moved = sync.NewCond(&s.mu)
-	go s.pump(ctx)
 	return s
 }
 
@@ -207,34 +207,29 @@ func (s *Stream) resume() {
 	}
 }
 
-// pump appends whatever is pending, in order, until the group has ended.
-func (s *Stream) pump(ctx context.Context) {
-	defer close(s.done)
+// pump appends whatever is pending, in order, until nothing is. A stream that
+// has nothing to write has no goroutine.
+func (s *Stream) pump() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
-		for len(s.pending) == 0 && !s.stopped {
-			s.moved.Wait()
-		}
-		if len(s.pending) == 0 || s.err != nil {
-			return
-		}
+	for len(s.pending) > 0 && s.err == nil {
 		batch := s.pending
 		s.pending, s.bytes = nil, 0
 		s.mu.Unlock()
-		err := s.append(ctx, batch)
+		err := s.append(s.ctx, batch)
 		s.mu.Lock()
 		if err != nil {
 			s.err = err
-			s.moved.Broadcast()
-			return
+			break
 		}
-		for _, ev := range batch {
-			s.folder.Apply(ev)
+		for i := range batch {
+			s.folder.Apply(batch[i])
 		}
 		s.durable = batch[len(batch)-1].Seq
 		s.moved.Broadcast()
 	}
+	s.pumping = false
+	s.moved.Broadcast()
 }
 
 // append stores a batch, waiting out a log that is busy or full for a while:
@@ -270,7 +265,7 @@ func (s *Stream) put(t event.Type, blockID string, data json.RawMessage) error {
 	if s.err != nil {
 		return s.err
 	}
-	if s.terminal {
+	if s.terminal || s.closed {
 		return ErrClosed
 	}
 	// The wall clock may go backwards; the log's time does not.
@@ -285,11 +280,11 @@ func (s *Stream) put(t event.Type, blockID string, data json.RawMessage) error {
 	s.seq++
 	s.pending = append(s.pending, ev)
 	s.bytes += len(data) + 64
-	if t.Terminal() {
-		s.terminal = true
-		s.stopped = true
+	s.terminal = t.Terminal()
+	if !s.pumping {
+		s.pumping = true
+		go s.pump()
 	}
-	s.moved.Broadcast()
 	return nil
 }
 
@@ -580,21 +575,19 @@ func (s *Stream) Flush(ctx context.Context) error {
 	return s.err
 }
 
-// Close ends the stream's goroutine after everything written was appended, and
-// returns the message as it stands in the log, with the error that lost the
-// log, if any.
+// Close waits until everything written was appended, and returns the message
+// as it stands in the log, with the error that lost the log, if any.
 func (s *Stream) Close() (event.State, error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
 	}
-	s.stopped = true
-	s.moved.Broadcast()
-	s.mu.Unlock()
-	<-s.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.closed = true
+	for s.pumping {
+		s.moved.Wait()
+	}
 	return s.folder.State(), s.err
 }
 

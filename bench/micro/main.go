@@ -31,7 +31,7 @@ func main() {
 		serve = raw
 	}
 	fmt.Printf("ready http://%s\n", ln.Addr())
-	err = http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { //nolint:gosec // loopback, for the length of a measurement
+	err = http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := serve(w, *every, *events); err != nil {
 			fmt.Fprintln(os.Stderr, "micro:", err)
 		}

@@ -78,7 +78,7 @@ func run() error {
 		return err
 	}
 	go func() {
-		if err := http.Serve(side, llm.control()); err != nil && !errors.Is(err, net.ErrClosed) { //nolint:gosec // loopback, for the length of a measurement
+		if err := http.Serve(side, llm.control()); err != nil && !errors.Is(err, net.ErrClosed) {
 			fmt.Fprintln(os.Stderr, "server:", err)
 		}
 	}()

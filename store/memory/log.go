@@ -25,6 +25,14 @@ type messageLog struct {
 	ended   time.Time
 	trimmed uint64
 	events  []event.Event // from trimmed+1 on
+	// changed is closed and replaced when there is something new to read.
+	changed chan struct{}
+}
+
+// wake tells the readers of the log that something changed.
+func (l *messageLog) wake() {
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 func (l *messageLog) last() uint64 { return l.trimmed + uint64(len(l.events)) }
@@ -64,7 +72,7 @@ func (s *Store) Acquire(ctx context.Context, msg, owner string, ttl time.Duratio
 	defer s.mu.Unlock()
 	l := s.logs[msg]
 	if l == nil {
-		l = &messageLog{}
+		l = &messageLog{changed: make(chan struct{})}
 		s.logs[msg] = l
 	}
 	if !l.open {
@@ -111,6 +119,7 @@ func (s *Store) Release(ctx context.Context, lease store.Lease) error {
 		delete(s.logs, lease.Msg)
 	}
 	delete(s.signals, lease.Msg)
+	l.wake()
 	s.wake()
 	return nil
 }
@@ -141,7 +150,7 @@ func (s *Store) Append(ctx context.Context, lease store.Lease, evs ...event.Even
 		l.ended = s.now()
 		delete(s.signals, lease.Msg)
 	}
-	s.wake()
+	l.wake()
 	return nil
 }
 
@@ -199,12 +208,12 @@ func (s *Store) after(ctx context.Context, msg string, after uint64) ([]event.Ev
 	}
 	if after < l.trimmed {
 		e, err := s.snapshot(msg, l)
-		return []event.Event{e}, l.open, s.changed, err
+		return []event.Event{e}, l.open, l.changed, err
 	}
 	if after >= l.last() {
-		return nil, l.open, s.changed, nil
+		return nil, l.open, l.changed, nil
 	}
-	return slices.Clip(l.events[after-l.trimmed:]), l.open, s.changed, nil
+	return slices.Clip(l.events[after-l.trimmed:]), l.open, l.changed, nil
 }
 
 // snapshot makes the event that stands for the forgotten ones.

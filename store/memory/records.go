@@ -363,6 +363,9 @@ func (s *Store) drop(id string) {
 	for msg, m := range s.messages {
 		if m.Conversation == id {
 			delete(s.messages, msg)
+			if l := s.logs[msg]; l != nil {
+				l.wake()
+			}
 			delete(s.logs, msg)
 			delete(s.signals, msg)
 			delete(s.trajectories, msg)

@@ -15,7 +15,7 @@ type Store struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced with every change
+	changed chan struct{} // closed and replaced with every change but of a log's events
 	closed  bool
 	epoch   uint64
 	cursor  uint64
@@ -80,6 +80,9 @@ func (s *Store) Close() error {
 	if !s.closed {
 		s.closed = true
 		s.wake()
+		for _, l := range s.logs {
+			l.wake()
+		}
 	}
 	return nil
 }
