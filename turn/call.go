@@ -22,6 +22,10 @@ import (
 // the turn goes on without it.
 const leaveAfter = 2 * time.Second
 
+// maxCause is how much of an error's own words is kept for the log and the
+// trajectory.
+const maxCause = 8 << 10
+
 // maxRawArguments is how much of unreadable arguments the model is shown.
 const maxRawArguments = 2 << 10
 
@@ -106,7 +110,7 @@ func (t *run) runCalls(ctx context.Context, calls []model.Call) []outcome {
 func (t *run) prepare(ctx context.Context, c model.Call) *pending {
 	p := &pending{call: c, began: t.r.cfg.Now(), same: -1}
 	refuse := func(format string, a ...any) *pending {
-		p.out = outcome{told: fmt.Sprintf(format, a...), failed: true}
+		p.out = outcome{told: clip(fmt.Sprintf(format, a...), t.r.cfg.Limits.SummaryBytes), failed: true}
 		return p
 	}
 	t.calls++
@@ -190,10 +194,8 @@ func (t *run) announce(ctx context.Context, p *pending) {
 		return
 	}
 	meta := block.Meta{Title: bs.Title, EstimatedHeight: bs.Height, Source: bs.Source}
-	if bs.TitleFrom != nil {
-		if s := bs.TitleFrom(ctx, p.args); s != "" {
-			meta.Title = s
-		}
+	if s := t.titleFrom(ctx, p); s != "" {
+		meta.Title = s
 	}
 	b, err := p.sink.open(ctx, tool.Opening{Type: bs.Type, Version: bs.Version, Meta: meta})
 	if err != nil {
@@ -209,8 +211,33 @@ func (t *run) announce(ctx context.Context, p *pending) {
 	p.block = b
 }
 
+// titleFrom is the title that a tool makes from its arguments. One that panics
+// costs the title only.
+func (t *run) titleFrom(ctx context.Context, p *pending) (title string) {
+	if p.spec.Block.TitleFrom == nil {
+		return ""
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			t.log.Error("panic in the title of a tool's block", "tool", p.spec.Name, "panic", v, "stack", string(debug.Stack()))
+			title = ""
+		}
+	}()
+	return p.spec.Block.TitleFrom(ctx, p.args)
+}
+
 // execute runs a prepared call to its outcome.
 func (t *run) execute(ctx context.Context, p *pending) {
+	if ctx.Err() != nil {
+		// The turn ended while the call waited for its place: nothing of it may
+		// happen any more.
+		e := t.classify(ctx, ctx, p, context.Cause(ctx))
+		p.sink.close()
+		p.sink.fail(e)
+		p.out = outcome{told: "error: CANCELLED The call was cancelled and was not run.", blocks: p.sink.ids(), failed: true}
+		t.toolEnd(p, "cancelled")
+		return
+	}
 	limit := p.spec.Timeout
 	if limit <= 0 {
 		limit = t.r.cfg.Limits.Tool
@@ -239,9 +266,9 @@ func (t *run) execute(ctx context.Context, p *pending) {
 			status = "cancelled"
 		}
 		p.sink.fail(e)
-		p.out.told = tellFailure(e, err, len(p.out.blocks) > 0)
-		p.out.cause = err.Error()
-		t.log.Warn("tool failed", "tool", p.spec.Name, "code", e.Code, "err", err)
+		p.out.told = clip(tellFailure(e, err, len(p.out.blocks) > 0), t.r.cfg.Limits.SummaryBytes)
+		p.out.cause = clip(err.Error(), maxCause)
+		t.log.Warn("tool failed", "tool", p.spec.Name, "code", e.Code, "err", p.out.cause)
 	} else {
 		if res.Unused != nil && len(res.Made) == 0 && len(res.Notes) == 0 {
 			p.out.failed = true
@@ -274,7 +301,12 @@ func runTool(ctx context.Context, tl tool.Tool, args json.RawMessage, out *tool.
 				done <- &panicError{value: p, stack: debug.Stack()}
 			}
 		}()
-		done <- tl.Run(ctx, args, out)
+		err := tl.Run(ctx, args, out)
+		if err != nil {
+			// A nil pointer in an error panics when it is read: better here.
+			_ = err.Error()
+		}
+		done <- err
 	}()
 	select {
 	case err := <-done:
@@ -295,7 +327,9 @@ type panicError struct {
 }
 
 // Error implements error.
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+func (e *panicError) Error() string {
+	return fmt.Sprintf("panic: %s\n%s", clip(fmt.Sprint(e.value), 1<<10), e.stack)
+}
 
 // classify words a tool's failure for the user.
 func (t *run) classify(turnCtx, toolCtx context.Context, p *pending, err error) block.Error {
@@ -311,7 +345,7 @@ func (t *run) classify(turnCtx, toolCtx context.Context, p *pending, err error) 
 		return block.Error{Code: block.CodeToolPanic, Message: "The tool failed.", Retryable: !p.spec.Unrepeatable}
 	case errors.As(err, &own):
 		e := block.Error{Code: own.Code, Message: own.Message, Retryable: own.Retryable && !p.spec.Unrepeatable}
-		if e.Code == "" {
+		if !isCode(e.Code) {
 			e.Code = block.CodeDataFetchFailed
 		}
 		if e.Message == "" {
@@ -326,6 +360,11 @@ func (t *run) classify(turnCtx, toolCtx context.Context, p *pending, err error) 
 		return block.Error{Code: block.CodeToolTimeout, Message: "The data did not arrive in time.", Retryable: !p.spec.Unrepeatable}
 	}
 	return block.Error{Code: block.CodeDataFetchFailed, Message: "The data could not be fetched.", Retryable: !p.spec.Unrepeatable}
+}
+
+// isCode says whether a tool's own code looks like one.
+func isCode(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 func tellFailure(e block.Error, err error, shown bool) string {

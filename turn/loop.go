@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/internal/id"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/trajectory"
@@ -47,6 +49,7 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 		final := step == limits.Steps || t.calls >= limits.Calls
 		resp, err := t.ask(ctx, system, offered, final)
 		t.count(resp.Usage)
+		t.name(resp.Calls)
 		if err != nil {
 			t.note(resp, nil, map[string]any{"error": err.Error()})
 			if resp.Text != "" {
@@ -58,7 +61,9 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 			// Calls that may not run would be asked about for ever.
 			calls := len(resp.Calls)
 			resp.Calls = nil
-			t.exchange = append(t.exchange, resp.Assistant())
+			if resp.Text != "" { // endpoints refuse a message that says nothing
+				t.exchange = append(t.exchange, resp.Assistant())
+			}
 			t.note(resp, nil, nil)
 			return ending{reason: reason(resp.Finish, final && calls > 0)}
 		}
@@ -80,6 +85,35 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 			return ending{lost: true}
 		}
 	}
+}
+
+// maxName is the longest name of a tool that endpoints take.
+const maxName = 64
+
+// name gives every call an id of its own in the turn, which its result and its
+// line on the page are found by, and a name that endpoints take back: what a
+// model makes up would make them refuse the conversation from then on.
+func (t *run) name(calls []model.Call) {
+	for i := range calls {
+		c := &calls[i]
+		if c.ID == "" || len(c.ID) > 256 || t.named[c.ID] {
+			c.ID = id.New("t")
+		}
+		t.named[c.ID] = true
+		c.Name = strings.Map(func(r rune) rune {
+			if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+				return r
+			}
+			return '_'
+		}, clipName(c.Name))
+	}
+}
+
+func clipName(s string) string {
+	if s == "" {
+		return "unnamed"
+	}
+	return s[:min(len(s), maxName)]
 }
 
 func reason(f model.Finish, cut bool) string {

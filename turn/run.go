@@ -41,6 +41,7 @@ type run struct {
 	results  map[string]outcome
 	bad      map[string]int  // how often the same wrong call was made
 	barred   map[string]bool // tools not offered any more
+	named    map[string]bool // ids of the turn's calls
 	mu       sync.Mutex      // guards traj
 	traj     *trajectory.Builder
 }
@@ -61,6 +62,7 @@ func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, 
 		results: make(map[string]outcome),
 		bad:     make(map[string]int),
 		barred:  make(map[string]bool),
+		named:   make(map[string]bool),
 	}
 	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
 	t.out = emit.New(context.Background(), emit.Config{
