@@ -59,3 +59,7 @@ require (
 )
 
 ignore ./web/node_modules
+
+ignore ./e2e/node_modules
+
+ignore ./bench/peer/node_modules

@@ -36,7 +36,7 @@ type Spec struct {
 	Description string
 	// Parameters is a JSON Schema of type object.
 	Parameters json.RawMessage
-	// Title names the activity for people ("Looked up sales"), by language;
+	// Title names the activity for people ("Look up sales"), by language;
 	// "" is the default language.
 	Title map[string]string
 	// Block is the block that the tool fills: it is opened before Run, so that
