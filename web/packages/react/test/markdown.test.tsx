@@ -201,7 +201,9 @@ describe("formulas and money", () => {
       </Around>,
     );
     await vi.waitFor(() => expect(container.querySelectorAll("math")).toHaveLength(2));
-    await vi.waitFor(() => expect(container.querySelectorAll(".inlay-math-source")).toHaveLength(1));
+    await vi.waitFor(() =>
+      expect(container.querySelectorAll(".inlay-math-source")).toHaveLength(1),
+    );
     expect(container.querySelector(".inlay-math-source")?.textContent).toBe("$\\frac{1$");
     expect(container.querySelector("math[display=block]")).not.toBeNull();
     expect(container.querySelector("[style]")).toBeNull();
