@@ -81,8 +81,17 @@ func turnsOf(list []model.Message) [][]model.Message {
 	return turns
 }
 
-// fit joins the newest turns that fit; the last one always stays.
+// fit joins the newest turns that fit; the last one always stays, and so do
+// instructions before the first question.
 func fit(turns [][]model.Message, most int) []model.Message {
+	var out []model.Message
+	if len(turns) > 0 {
+		for len(turns[0]) > 0 && turns[0][0].Role == model.RoleSystem {
+			out = append(out, turns[0][0])
+			most -= sizeOf(turns[0][0])
+			turns = append([][]model.Message{turns[0][1:]}, turns[1:]...)
+		}
+	}
 	first, size := len(turns), 0
 	for first > 0 {
 		n := 0
@@ -95,7 +104,6 @@ func fit(turns [][]model.Message, most int) []model.Message {
 		size += n
 		first--
 	}
-	var out []model.Message
 	for _, t := range turns[first:] {
 		out = append(out, t...)
 	}

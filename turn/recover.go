@@ -50,6 +50,15 @@ func (r *Runner) Recover(ctx context.Context) (int, error) {
 		if err == nil && open {
 			continue // another instance writes it
 		}
+		// The turn may have ended, with all it knows, since the list was read.
+		m, err := r.cfg.Store.MessageOf(ctx, m.ID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && m.Status != event.StatusRunning {
+			continue
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("read record: %w", err))
+			continue
+		}
 		if err := r.recoverRecord(ctx, m); err != nil {
 			failures = append(failures, fmt.Errorf("end record %s: %w", m.ID, err))
 			continue

@@ -21,48 +21,77 @@ import (
 // rights of the caller of now, without the model, as a follow-up group of the
 // block's message. Errors are *Error.
 func (r *Runner) Rerun(ctx context.Context, req BlockRequest) (Started, error) {
+	p, err := r.repeatable(ctx, req)
+	if err != nil {
+		return Started{}, err
+	}
+	lease, last, err := r.cfg.Store.Acquire(ctx, p.message.ID, r.cfg.Instance, r.cfg.Limits.Lease)
+	if err != nil {
+		return Started{}, storeError("acquire lease", err)
+	}
+	// Somebody else's retry may have ended just before: only what is read under
+	// the lease stands.
+	if p, err = r.repeatable(ctx, req); err != nil {
+		r.release(lease)
+		return Started{}, err
+	}
+	m := p.message
+	t := r.newFollowUp(ctx, lease, last, m, req.Caller)
+	c := &pending{
+		call: model.Call{ID: id.New("t"), Name: p.spec.Name, Arguments: p.args},
+		spec: p.spec, tool: p.tool, args: p.args, run: true, same: -1,
+	}
+	c.sink = &sink{t: t, p: c, reopen: p.block.ID}
+	body := func(ctx context.Context, first chan<- error) ending {
+		return t.again(ctx, first, c, p.block, req.Refresh)
+	}
+	return Started{Msg: m.ID, Conversation: m.Conversation, User: m.Parent, After: last}, r.launch(ctx, t, body)
+}
+
+// repeat is a call that may be made again.
+type repeat struct {
+	message store.Message
+	block   block.Block
+	tool    tool.Tool
+	spec    tool.Spec
+	args    json.RawMessage
+}
+
+// repeatable reads how a block was made and checks that it may be made again
+// now.
+func (r *Runner) repeatable(ctx context.Context, req BlockRequest) (repeat, error) {
 	call, err := r.cfg.Store.BlockCall(ctx, req.Owner, req.Block)
 	if err != nil {
-		return Started{}, storeError("read how the block was made", err)
+		return repeat{}, storeError("read how the block was made", err)
 	}
 	m, err := r.cfg.Store.Message(ctx, req.Owner, call.Message)
 	if err != nil {
-		return Started{}, storeError("read message", err)
+		return repeat{}, storeError("read message", err)
 	}
 	if m.Status == event.StatusRunning {
-		return Started{}, &Error{Code: CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: m.ID}
+		return repeat{}, &Error{Code: CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: m.ID}
 	}
 	i := slices.IndexFunc(m.Blocks, func(b block.Block) bool { return b.ID == req.Block })
 	if i < 0 {
-		return Started{}, &Error{Code: CodeNotFound, Message: "Not found."}
+		return repeat{}, &Error{Code: CodeNotFound, Message: "Not found."}
 	}
 	b := m.Blocks[i]
 	found, check, ok := r.cfg.Tools.Lookup(call.Tool)
 	if !ok {
-		return Started{}, notAgain(req.Refresh, "The tool that made the block does not exist any more.")
+		return repeat{}, notAgain(req.Refresh, "The tool that made the block does not exist any more.")
 	}
 	spec := found.Spec()
 	switch {
 	case req.Refresh && !(spec.Refreshable && b.Status == block.StatusDone):
-		return Started{}, notAgain(true, "The block cannot be refreshed.")
+		return repeat{}, notAgain(true, "The block cannot be refreshed.")
 	case !req.Refresh && (spec.Unrepeatable || b.Err == nil || !b.Err.Retryable):
-		return Started{}, notAgain(false, "The block cannot be tried again.")
+		return repeat{}, notAgain(false, "The block cannot be tried again.")
 	}
 	args, err := check.Args(call.Arguments)
 	if err != nil {
-		return Started{}, notAgain(req.Refresh, "The tool does not take the arguments of then any more.")
+		return repeat{}, notAgain(req.Refresh, "The tool does not take the arguments of then any more.")
 	}
-	lease, last, err := r.cfg.Store.Acquire(ctx, m.ID, r.cfg.Instance, r.cfg.Limits.Lease)
-	if err != nil {
-		return Started{}, storeError("acquire lease", err)
-	}
-	t := r.newFollowUp(ctx, lease, last, m, req.Caller)
-	p := &pending{call: model.Call{ID: id.New("t"), Name: call.Tool, Arguments: args}, spec: spec, tool: found, args: args, run: true, same: -1}
-	p.sink = &sink{t: t, p: p, reopen: b.ID}
-	body := func(ctx context.Context, first chan<- error) ending {
-		return t.again(ctx, first, p, b, req.Refresh)
-	}
-	return Started{Msg: m.ID, Conversation: m.Conversation, User: m.Parent, After: last}, r.launch(ctx, t, body)
+	return repeat{message: m, block: b, tool: found, spec: spec, args: args}, nil
 }
 
 func notAgain(refresh bool, message string) *Error {

@@ -228,6 +228,9 @@ func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []stor
 		if m.Role != store.RoleAssistant || m.Parent == "" {
 			return b, nil, &Error{Code: CodeInvalidRequest, Message: "regenerateOf must name an assistant message."}
 		}
+		if err := within(req, m); err != nil {
+			return b, nil, err
+		}
 		b.Conversation.ID, b.Assistant.Parent = m.Conversation, m.Parent
 		if path, err = r.cfg.Store.Path(ctx, req.Owner, m.Conversation, m.Parent); err != nil {
 			return b, nil, storeError("read the conversation", err)
@@ -239,6 +242,9 @@ func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []stor
 		}
 		if m.Role != store.RoleUser {
 			return b, nil, &Error{Code: CodeInvalidRequest, Message: "editOf must name a user message."}
+		}
+		if err := within(req, m); err != nil {
+			return b, nil, err
 		}
 		b.Conversation.ID, parent = m.Conversation, m.Parent
 		if parent != "" {
@@ -274,6 +280,15 @@ func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []stor
 	b.Conversation.Leaf = b.Assistant.ID
 	b.Assistant.Conversation = b.Conversation.ID
 	return b, path, nil
+}
+
+// within checks that a message belongs to the conversation that a request
+// names, if it names one.
+func within(req Request, m store.Message) error {
+	if req.Conversation == "" || req.Conversation == m.Conversation {
+		return nil
+	}
+	return &Error{Code: CodeNotFound, Message: "The conversation has no such message."}
 }
 
 func textBlock(text string) block.Block {
