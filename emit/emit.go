@@ -7,6 +7,7 @@
 package emit
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,10 +39,12 @@ const (
 	MaxBuilt = 4 << 20
 	// MaxFallback is the size a fallback text is cut to.
 	MaxFallback = 4 << 10
+	// MaxTitle is the size a block's title and source are cut to.
+	MaxTitle = 1 << 10
 	// MaxMessage is the size an error's message is cut to.
 	MaxMessage = 1 << 10
-	// maxTextDelta is the size of one text_delta.
-	maxTextDelta = 16 << 10
+	// maxTextDelta is the size of one text_delta; escaped, a byte may take six.
+	maxTextDelta = 10 << 10
 	// maxPending is how many bytes may wait for the log before producers do.
 	maxPending = 1 << 20
 )
@@ -256,12 +259,16 @@ func (s *Stream) append(ctx context.Context, batch []event.Event) error {
 	}
 }
 
-// put numbers an event and hands it to the pump. The lock is held; it is given
-// up while the log is behind.
-func (s *Stream) put(t event.Type, blockID string, data json.RawMessage) error {
+// admit holds a producer while the log is behind. The lock, which is held, is
+// given up meanwhile: nothing may be half done.
+func (s *Stream) admit() {
 	for s.bytes > maxPending && s.err == nil {
 		s.moved.Wait()
 	}
+}
+
+// put numbers an event and hands it to the pump. The lock is held.
+func (s *Stream) put(t event.Type, blockID string, data json.RawMessage) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -289,11 +296,14 @@ func (s *Stream) put(t event.Type, blockID string, data json.RawMessage) error {
 }
 
 func (s *Stream) putValue(t event.Type, blockID string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
+	// Not json.Marshal: it writes < and the like six times as long.
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode %s: %w", t, err)
 	}
-	return s.put(t, blockID, data)
+	return s.put(t, blockID, bytes.TrimSuffix(data.Bytes(), []byte{'\n'}))
 }
 
 // Start writes the message's first event.
@@ -314,7 +324,8 @@ func (s *Stream) Text(delta string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.flushReasoning(); err != nil {
+	s.admit()
+	if err := s.flushReasoning(true); err != nil {
 		return err
 	}
 	if s.text == "" {
@@ -331,10 +342,11 @@ func (s *Stream) Reasoning(delta string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.admit()
 	return s.join(&s.reasoning, delta, s.flushReasoning)
 }
 
-func (s *Stream) join(buf *[]byte, delta string, flush func() error) error {
+func (s *Stream) join(buf *[]byte, delta string, flush func(whole bool) error) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -347,7 +359,7 @@ func (s *Stream) join(buf *[]byte, delta string, flush func() error) error {
 	// A clock set back must not hold text: wait is never longer than once.
 	if wait <= 0 || len(*buf) >= maxTextDelta || now.Before(s.lastText) {
 		s.lastText = now
-		return flush()
+		return flush(false)
 	}
 	if s.timer == nil {
 		s.timer = time.AfterFunc(wait, func() {
@@ -362,34 +374,57 @@ func (s *Stream) join(buf *[]byte, delta string, flush func() error) error {
 }
 
 func (s *Stream) flushJoined() error {
-	if err := s.flushReasoning(); err != nil {
+	if err := s.flushReasoning(false); err != nil {
 		return err
 	}
-	return s.flushText()
+	return s.flushText(false)
 }
 
-func (s *Stream) flushText() error {
-	for len(s.joined) > 0 {
+// flushText writes the joined text. A character of which the last bytes are
+// missing waits for them, unless the text is whole.
+func (s *Stream) flushText(whole bool) error {
+	return s.flushParts(&s.joined, whole, func(part []byte) error {
+		return s.put(event.TextDelta, s.text, appendDelta(nil, part))
+	})
+}
+
+func (s *Stream) flushReasoning(whole bool) error {
+	return s.flushParts(&s.reasoning, whole, func(part []byte) error {
+		return s.put(event.ReasoningDelta, "", appendDelta(nil, part))
+	})
+}
+
+func (s *Stream) flushParts(buf *[]byte, whole bool, write func(part []byte) error) error {
+	if len(*buf) == 0 {
+		return nil
+	}
+	text, rest := *buf, 0
+	if !whole {
+		rest = unfinished(text)
+	}
+	text, *buf = text[:len(text)-rest], bytes.Clone(text[len(text)-rest:])
+	for len(text) > 0 {
 		var part []byte
-		part, s.joined = cutRune(s.joined, maxTextDelta)
-		if err := s.put(event.TextDelta, s.text, appendDelta(nil, part)); err != nil {
+		part, text = cutRune(text, maxTextDelta)
+		if err := write(part); err != nil {
 			return err
 		}
 	}
-	s.joined = nil
 	return nil
 }
 
-func (s *Stream) flushReasoning() error {
-	for len(s.reasoning) > 0 {
-		var part []byte
-		part, s.reasoning = cutRune(s.reasoning, maxTextDelta)
-		if err := s.put(event.ReasoningDelta, "", appendDelta(nil, part)); err != nil {
-			return err
+// unfinished returns how many bytes at the end of b begin a character that is
+// not complete.
+func unfinished(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				return n
+			}
+			return 0
 		}
 	}
-	s.reasoning = nil
-	return nil
+	return 0
 }
 
 func appendDelta(dst, text []byte) []byte {
@@ -405,8 +440,11 @@ func cutRune(b []byte, n int) (head, rest []byte) {
 	if len(b) <= n {
 		return b, nil
 	}
-	for n > 0 && !utf8.RuneStart(b[n]) {
-		n--
+	// What is no text has no characters to cut between.
+	for at := n; at > n-utf8.UTFMax && at > 0; at-- {
+		if utf8.RuneStart(b[at]) {
+			return b[:at], b[at:]
+		}
 	}
 	return b[:n], b[n:]
 }
@@ -419,7 +457,10 @@ func (s *Stream) EndText() error {
 }
 
 func (s *Stream) endText() error {
-	if err := s.flushJoined(); err != nil {
+	if err := s.flushReasoning(true); err != nil {
+		return err
+	}
+	if err := s.flushText(true); err != nil {
 		return err
 	}
 	if s.text == "" {
@@ -439,6 +480,7 @@ func (s *Stream) ToolEnd(d event.ToolCallData) error { return s.tool(event.ToolC
 func (s *Stream) tool(t event.Type, d event.ToolCallData) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.admit()
 	if err := s.flushJoined(); err != nil {
 		return err
 	}
@@ -470,7 +512,9 @@ func (s *Stream) Open(o Opening) (*Block, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.ID == "" {
+	s.admit()
+	fresh := o.ID == ""
+	if fresh {
 		n, most := &s.count, s.cfg.Cap
 		if o.Optional {
 			n, most = &s.optional, s.cfg.OptionalCap
@@ -487,8 +531,13 @@ func (s *Stream) Open(o Opening) (*Block, error) {
 	if err := s.endText(); err != nil {
 		return nil, err
 	}
+	o.Meta.Title, o.Meta.Source = clip(o.Meta.Title, MaxTitle), clip(o.Meta.Source, MaxTitle)
 	b := &Block{s: s, id: o.ID, typ: t, meta: o.Meta, Drawable: drawable}
-	if err := s.putValue(event.BlockStart, b.id, event.BlockStartData{Type: t.Name, Version: t.Version, Meta: &b.meta}); err != nil {
+	if fresh && t.Name == "text" {
+		// Only one text may be open, and another tool may be about to show one:
+		// this one is written when it is complete.
+		b.unwritten = true
+	} else if err := b.start(); err != nil {
 		return nil, err
 	}
 	s.open[b.id] = b
@@ -609,6 +658,13 @@ type Block struct {
 
 	built json.RawMessage // what the deltas made so far
 	ended bool
+	// unwritten says that the log does not know of the block yet.
+	unwritten bool
+}
+
+func (b *Block) start() error {
+	b.unwritten = false
+	return b.s.putValue(event.BlockStart, b.id, event.BlockStartData{Type: b.typ.Name, Version: b.typ.Version, Meta: &b.meta})
 }
 
 // ID returns the block's id.
@@ -622,6 +678,7 @@ func (b *Block) Type() block.Type { return b.typ }
 func (b *Block) Delta(patch json.RawMessage) error {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
+	b.s.admit()
 	return b.delta(patch)
 }
 
@@ -669,6 +726,7 @@ func (b *Block) End(f Finished) error {
 	payload, built := f.Payload, false
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
+	b.s.admit()
 	if b.ended || b.s.terminal {
 		return ErrClosed
 	}
@@ -719,6 +777,7 @@ func (b *Block) End(f Finished) error {
 // build writes the patches that make up a payload.
 func (b *Block) build(patches []json.RawMessage) error {
 	for _, p := range patches {
+		b.s.admit()
 		if err := b.delta(p); err != nil {
 			return err
 		}
@@ -735,10 +794,10 @@ func (b *Block) Built() json.RawMessage {
 
 func (b *Block) mergeMeta(m block.Meta) {
 	if m.Title != "" {
-		b.meta.Title = m.Title
+		b.meta.Title = clip(m.Title, MaxTitle)
 	}
 	if m.Source != "" {
-		b.meta.Source = m.Source
+		b.meta.Source = clip(m.Source, MaxTitle)
 	}
 	if m.EstimatedHeight != 0 {
 		b.meta.EstimatedHeight = m.EstimatedHeight
@@ -780,6 +839,11 @@ func (b *Block) fail(e block.Error, fallback string) error {
 func (b *Block) close(t event.Type, data any) error {
 	if err := b.s.flushJoined(); err != nil {
 		return err
+	}
+	if b.unwritten && t == event.BlockError {
+		if err := b.start(); err != nil {
+			return err
+		}
 	}
 	if err := b.s.putValue(t, b.id, data); err != nil {
 		return err

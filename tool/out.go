@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,11 +105,14 @@ func (o *Out) Metric(m block.Metric) error { return o.typed("metric", "", m) }
 func (o *Out) Code(c block.Code) error { return o.typed("code", c.Filename, c) }
 
 func (o *Out) typed(name, title string, payload any) error {
-	raw, err := json.Marshal(payload)
-	if err != nil {
+	// Not json.Marshal: it writes < and the like six times as long.
+	var raw bytes.Buffer
+	enc := json.NewEncoder(&raw)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(payload); err != nil {
 		return fmt.Errorf("encode %s payload: %w", name, err)
 	}
-	return o.Block(name, 1, block.Meta{Title: title}, raw)
+	return o.Block(name, 1, block.Meta{Title: title}, bytes.TrimSpace(raw.Bytes()))
 }
 
 // Block shows a block of any registered type. Version 0 means the highest

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/internal/id"
@@ -310,8 +311,11 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
+	for at := n; at > n-utf8.UTFMax && at > 0; at-- {
+		if utf8.RuneStart(s[at]) {
+			n = at
+			break
+		}
 	}
 	return fmt.Sprintf("%s\n… (%d more bytes left out)", s[:n], len(s)-n)
 }
