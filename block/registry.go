@@ -200,6 +200,9 @@ func (r *Registry) Validate(name string, version int, payload json.RawMessage) e
 		return fmt.Errorf("%w: %s@%d", ErrUnknownType, name, version)
 	}
 	if err := reg.schema.Validate(payload); err != nil {
+		if errors.Is(err, ErrNotJSON) {
+			return &SchemaError{Violations: []Violation{{Message: err.Error()}}}
+		}
 		return err
 	}
 	if reg.Check != nil {

@@ -696,14 +696,7 @@ func (b *Block) delta(patch json.RawMessage) error {
 	if len(built) > MaxBuilt {
 		return fmt.Errorf("%w: payload of %d bytes, at most %d", ErrTooLarge, len(built), MaxBuilt)
 	}
-	if err := b.s.flushJoined(); err != nil {
-		return err
-	}
-	data := make([]byte, 0, len(patch)+16)
-	data = append(data, `{"patch":`...)
-	data = append(data, patch...)
-	data = append(data, '}')
-	if err := b.s.put(event.BlockDelta, b.id, data); err != nil {
+	if err := b.writePatch(patch); err != nil {
 		return err
 	}
 	b.built = built
@@ -774,15 +767,30 @@ func (b *Block) End(f Finished) error {
 	return b.close(event.BlockEnd, d)
 }
 
-// build writes the patches that make up a payload.
+// build writes the patches that make up a payload. They are not applied here,
+// which would read the whole payload for each of them: split made them of it.
 func (b *Block) build(patches []json.RawMessage) error {
 	for _, p := range patches {
 		b.s.admit()
-		if err := b.delta(p); err != nil {
+		if b.ended || b.s.terminal {
+			return ErrClosed
+		}
+		if err := b.writePatch(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (b *Block) writePatch(patch json.RawMessage) error {
+	if err := b.s.flushJoined(); err != nil {
+		return err
+	}
+	data := make([]byte, 0, len(patch)+16)
+	data = append(data, `{"patch":`...)
+	data = append(data, patch...)
+	data = append(data, '}')
+	return b.s.put(event.BlockDelta, b.id, data)
 }
 
 // Built returns what the deltas have made of the payload so far.

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/internal/jsonx"
 )
-
-// splitAt is the size that a patch of a split payload grows to.
-const splitAt = MaxPatch / 2
 
 // split cuts a payload that is too large for one event into patches that build
 // it: first everything but the elements of its largest list, then these, some
@@ -40,19 +38,27 @@ func split(payload json.RawMessage) ([]json.RawMessage, error) {
 	}
 	patches := []json.RawMessage{slices.Concat([]byte(`[{"op":"add","path":"","value":`), frame, []byte(`}]`))}
 	open := slices.Concat([]byte(`{"op":"add","path":`), jsonx.AppendString(nil, "/"+escapePointer(name)+"/-"), []byte(`,"value":`))
-	patch := []byte{'['}
-	for i, e := range elements {
-		if len(patch) > 1 {
+	patch, ops := []byte{'['}, 0
+	flush := func() {
+		if ops > 0 {
+			patches = append(patches, append(patch, ']'))
+			patch, ops = []byte{'['}, 0
+		}
+	}
+	for _, e := range elements {
+		size := len(open) + len(e) + len(`,}`)
+		if len(patch)+size+1 > MaxPatch || ops == event.MaxPatchOps {
+			flush()
+		}
+		if ops > 0 {
 			patch = append(patch, ',')
 		}
 		patch = append(patch, open...)
 		patch = append(patch, e...)
 		patch = append(patch, '}')
-		if len(patch) >= splitAt || i == len(elements)-1 {
-			patches = append(patches, append(patch, ']'))
-			patch = []byte{'['}
-		}
+		ops++
 	}
+	flush()
 	for _, p := range patches {
 		if len(p) > MaxPatch {
 			return nil, fmt.Errorf("%w: one element alone has more than %d bytes", ErrTooLarge, MaxPatch)
