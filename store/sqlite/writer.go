@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/store"
@@ -64,6 +65,10 @@ type writer struct {
 	epoch   uint64 // the last one given to a lease
 	written int    // bytes of this batch
 	recent  int    // bytes since the checkpointer was told
+	// last and began are the last log that was appended to, and when its
+	// commit began.
+	last  *messageLog
+	began time.Time
 	// unfinished is the length of the write-ahead log, roughly.
 	unfinished int
 	touched    []*messageLog // logs with appends in this batch
@@ -126,10 +131,37 @@ func (w *writer) run() {
 				}
 				break
 			}
+			if wait := w.crowd(batch); wait > 0 {
+				time.Sleep(wait)
+				batch, _ = w.take(batch)
+			}
 			w.commit(batch)
 			w.checkpoint()
 		}
 	}
+}
+
+// gatherTime is how far the commits of a crowd are apart at least. A commit
+// costs many times what one more event in it does.
+const gatherTime = 500 * time.Microsecond
+
+// crowd returns how long to wait for more events before a batch is committed:
+// a little when different messages are written to in quick succession, not at
+// all when one writes alone or somebody waits for a record.
+func (w *writer) crowd(batch []*op) time.Duration {
+	last, since := w.last, time.Since(w.began)
+	w.last, w.began = batch[len(batch)-1].log, time.Now()
+	for _, o := range batch {
+		if o.log == nil {
+			return 0
+		}
+	}
+	if last == nil || last == batch[0].log || since >= gatherTime {
+		return 0
+	}
+	wait := gatherTime - since
+	w.began = w.began.Add(wait)
+	return wait
 }
 
 // take moves pending ops to batch.
