@@ -4,6 +4,8 @@ export const blocksEn: Record<string, string> = {
   "chat.block.copied": "Copied",
   "chat.block.copyFailed": "Not copied",
   "chat.block.text.table": "Table",
+  "chat.block.text.done": "Done",
+  "chat.block.text.open": "Not done",
   "chat.block.image.unnamed": "Image",
   "chat.block.image.open": "Open at {host}",
   "chat.block.menu.asTable": "Show as table",

@@ -4,6 +4,8 @@ export const blocksZh: Record<string, string> = {
   "chat.block.copied": "已复制",
   "chat.block.copyFailed": "复制失败",
   "chat.block.text.table": "表格",
+  "chat.block.text.done": "已完成",
+  "chat.block.text.open": "未完成",
   "chat.block.image.unnamed": "图片",
   "chat.block.image.open": "在 {host} 打开",
   "chat.block.menu.asTable": "以表格查看",

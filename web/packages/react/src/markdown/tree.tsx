@@ -145,6 +145,13 @@ function address(node: MarkdownNode, drawing: Drawing): MarkdownNode | undefined
   return node.type.endsWith("Reference") ? drawing.definitions.get(node.identifier ?? "") : node;
 }
 
+/** The mark of a task. It says itself whether it is done, since its text is no label of it. */
+function Task({ done }: { done: boolean }) {
+  const t = useT();
+  const label = t(done ? "chat.block.text.done" : "chat.block.text.open");
+  return <input type="checkbox" checked={done} disabled readOnly aria-label={label} />;
+}
+
 function List({ node, drawing }: { node: MarkdownNode; drawing: Drawing }) {
   const items = node.children ?? [];
   const loose = node.spread === true || items.some((item) => item.spread === true);
@@ -153,7 +160,7 @@ function List({ node, drawing }: { node: MarkdownNode; drawing: Drawing }) {
     <li key={i} className={typeof item.checked === "boolean" ? "task-list-item" : undefined}>
       {typeof item.checked === "boolean" && (
         <>
-          <input type="checkbox" checked={item.checked} disabled readOnly />{" "}
+          <Task done={item.checked} />{" "}
         </>
       )}
       {(item.children ?? []).map((child, at) =>
