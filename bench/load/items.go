@@ -374,6 +374,9 @@ func (b *bench) latency() error {
 	if _, _, err := paced(p, 50, 50*time.Millisecond, time.Second); err != nil {
 		return err
 	}
+	if b.profile {
+		go func() { _ = save(filepath.Join(b.out, "latency.cpu"), p.control+"/debug/pprof/profile?seconds=6") }()
+	}
 	late, cpu, err := paced(p, streams, 50*time.Millisecond, 10*time.Second)
 	if err != nil {
 		return err

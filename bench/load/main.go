@@ -21,6 +21,8 @@ type bench struct {
 	// node and peer are the program and script of the other side; without
 	// them only our own side is measured.
 	node, peer string
+	// profile has profiles of our server written beside the results.
+	profile bool
 }
 
 // items are the measurements by name, in the order they run.
@@ -43,10 +45,19 @@ func main() {
 	flag.StringVar(&b.bin, "bin", "bench/out/bin", "directory of the servers")
 	flag.StringVar(&b.node, "node", "", "node program; empty leaves the peer out")
 	flag.StringVar(&b.peer, "peer", "bench/peer/server.mjs", "the peer's script")
+	flag.BoolVar(&b.profile, "profile", false, "write CPU profiles of our server beside the results")
 	only := flag.String("only", "", "items to measure, separated by commas; empty means all")
+	gobench := flag.Bool("gobench", false, "turn the output of go test -bench on stdin into figures on stdout")
 	report := flag.Bool("report", false, "print the table instead of measuring")
 	flag.Parse()
 	b.results.path = filepath.Join(b.out, "figures.jsonl")
+	if *gobench {
+		if err := goBench(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "load:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(b, *only, *report); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)

