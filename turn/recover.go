@@ -72,16 +72,16 @@ func (r *Runner) Recover(ctx context.Context) (int, error) {
 // already and only the terminal event is missing, the log gets the end that the
 // record names.
 func (r *Runner) recoverLog(ctx context.Context, msg string) error {
-	m, err := r.cfg.Store.MessageOf(ctx, msg)
-	recorded := err == nil
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
 	lease, last, err := r.cfg.Store.Acquire(ctx, msg, r.cfg.Instance, r.cfg.Limits.Lease)
 	if err != nil {
 		return err
 	}
 	defer r.release(lease)
+	m, err := r.cfg.Store.MessageOf(ctx, msg)
+	recorded := err == nil
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
 	if last == 0 && !recorded {
 		return nil // a lease taken before anything else was; releasing it is all
 	}
@@ -103,15 +103,32 @@ func (r *Runner) recoverLog(ctx context.Context, msg string) error {
 		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: folder, Last: last,
 		Started: r.startOf(st, m), Now: r.cfg.Now, Logger: r.cfg.Logger, Appended: r.cfg.Observer.Events,
 	})
-	err = r.endGroup(ctx, out, m, recorded, lease.Group, last)
+	err = r.endGroup(ctx, out, m, recorded, lease, last)
 	if _, closeErr := out.Close(); err == nil {
 		err = closeErr
+	}
+	if err == nil {
+		r.mu.Lock()
+		delete(r.lost, msg)
+		r.mu.Unlock()
 	}
 	return err
 }
 
-func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, m store.Message, recorded bool, group int, last uint64) error {
-	cause := event.ErrorData{Code: CodeInterrupted, Message: "The answer was interrupted by a restart of the server.", Retryable: true}
+// cause is why a message was left without its end, as far as this process
+// knows.
+func (r *Runner) cause(msg string) event.ErrorData {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, ok := r.lost[msg]; ok {
+		return e
+	}
+	return event.ErrorData{Code: CodeInterrupted, Message: "The answer was interrupted by a restart of the server.", Retryable: true}
+}
+
+func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, m store.Message, recorded bool, lease store.Lease, last uint64) error {
+	group := lease.Group
+	cause := r.cause(lease.Msg)
 	if last == 0 {
 		if err := out.Start(event.StartData{ConversationID: m.Conversation, UserMessageID: m.Parent, Model: m.Model}); err != nil {
 			return err

@@ -195,7 +195,16 @@ func (t *run) finish(e ending) event.Status {
 	}
 	lost := func(doing string, err error) event.Status {
 		// The lease runs out and recovery ends the message.
+		if cause := t.out.Err(); cause != nil {
+			err = cause
+		}
 		t.log.Error(doing, "err", err)
+		if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) {
+			te := storeError(doing, err)
+			t.r.mu.Lock()
+			t.r.lost[t.message.ID] = event.ErrorData{Code: te.Code, Message: te.Message, Retryable: true}
+			t.r.mu.Unlock()
+		}
 		_, _ = t.out.Close() // the same error again
 		return event.StatusError
 	}

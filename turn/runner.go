@@ -58,6 +58,8 @@ type Runner struct {
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc // by message
+	// lost is why messages were left without their end, for recovery to say.
+	lost    map[string]event.ErrorData
 	closing bool
 	wg      sync.WaitGroup
 }
@@ -93,7 +95,7 @@ func New(cfg Config) (*Runner, error) {
 		cfg.Version = "dev"
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
-	return &Runner{cfg: cfg, running: make(map[string]context.CancelCauseFunc)}, nil
+	return &Runner{cfg: cfg, running: make(map[string]context.CancelCauseFunc), lost: make(map[string]event.ErrorData)}, nil
 }
 
 func (l Limits) withDefaults() Limits {
@@ -316,7 +318,7 @@ func title(text string) string {
 }
 
 // storeError turns a store's error into one with a stable code.
-func storeError(doing string, err error) error {
+func storeError(doing string, err error) *Error {
 	var te *Error
 	switch {
 	case errors.As(err, &te):

@@ -291,7 +291,8 @@ func (ts terms) where(o store.Owner) (string, []any) {
 	for _, t := range ts {
 		titles = append(titles, "instr(folded, ?) > 0")
 		titleArgs = append(titleArgs, t)
-		if utf8.RuneCountInString(t) >= indexed {
+		// The query language of the index ends at a NUL.
+		if utf8.RuneCountInString(t) >= indexed && !strings.Contains(t, "\x00") {
 			match = append(match, `"`+strings.ReplaceAll(t, `"`, `""`)+`"`)
 			continue
 		}

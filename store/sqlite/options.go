@@ -30,6 +30,9 @@ type Options struct {
 	// MaxTailBytes bounds what memory holds of one running message. Default
 	// 256 KiB.
 	MaxTailBytes int
+	// MaxBytes bounds the database file; beyond it writes end with
+	// store.ErrFull. 0 leaves it to the disk.
+	MaxBytes int64
 	// BusyTimeout is how long a write waits for another program that has
 	// locked the file. Default 5 s.
 	BusyTimeout time.Duration

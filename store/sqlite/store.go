@@ -130,6 +130,8 @@ func (s *Store) dsn(readOnly bool) string {
 	}
 	if readOnly {
 		pragmas = append(pragmas, "query_only(1)")
+	} else if s.opt.MaxBytes > 0 {
+		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", max(s.opt.MaxBytes/pageBytes, 1)))
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
 	return u.String()
