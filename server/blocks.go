@@ -39,6 +39,9 @@ func (s *server) postBlockRefresh(w http.ResponseWriter, r *http.Request) error 
 // rerun runs the tool of one block again and answers with the events of it.
 func (s *server) rerun(w http.ResponseWriter, r *http.Request, refresh bool) error {
 	c := callOf(r)
+	if err := s.limiter.room(c.owner); err != nil {
+		return err
+	}
 	st, err := s.Runner.Rerun(r.Context(), turn.BlockRequest{
 		Owner: c.owner, Caller: c.caller, Block: r.PathValue("blockId"), Refresh: refresh,
 	})

@@ -33,6 +33,9 @@ type chatMessage struct {
 
 // postChat starts a turn and answers with its stream.
 func (s *server) postChat(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limiter.room(callOf(r).owner); err != nil {
+		return err
+	}
 	st, err := s.startChat(r)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func decode(r *http.Request, v any, optional bool) error {
 				message: "The request is too large.", details: map[string]any{"limit": large.Limit},
 			}
 		}
-		return &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body could not be read.", err: err}
+		return &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body did not arrive whole.", err: err}
 	}
 	if optional && len(bytes.TrimSpace(body)) == 0 {
 		return nil

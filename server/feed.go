@@ -28,6 +28,9 @@ func (s *server) getFeed(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer end()
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.serving, cancel)()

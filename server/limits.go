@@ -141,13 +141,10 @@ func (l *limiter) allow(o store.Owner, starts bool) error {
 func (l *limiter) stream(o store.Owner) (release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.roomLocked(o); err != nil {
+		return nil, err
+	}
 	u := l.of(o)
-	if max := l.limits.StreamsPerUser; max > 0 && u.streams >= max {
-		return nil, tooManyStreams(http.StatusTooManyRequests)
-	}
-	if max := l.limits.Streams; max > 0 && l.streams >= max {
-		return nil, tooManyStreams(http.StatusServiceUnavailable)
-	}
 	u.streams++
 	l.streams++
 	return func() {
@@ -156,6 +153,24 @@ func (l *limiter) stream(o store.Owner) (release func(), err error) {
 		u.streams--
 		l.streams--
 	}, nil
+}
+
+// room reports whether there is a place for one stream more, before something
+// is begun that nobody could read.
+func (l *limiter) room(o store.Owner) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.roomLocked(o)
+}
+
+func (l *limiter) roomLocked(o store.Owner) error {
+	if max := l.limits.StreamsPerUser; max > 0 && l.of(o).streams >= max {
+		return tooManyStreams(http.StatusTooManyRequests)
+	}
+	if max := l.limits.Streams; max > 0 && l.streams >= max {
+		return tooManyStreams(http.StatusServiceUnavailable)
+	}
+	return nil
 }
 
 func tooManyStreams(status int) error {

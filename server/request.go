@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -121,6 +122,31 @@ func (s *server) answered(r *http.Request, c *call, d time.Duration) {
 	}
 	level("request", "method", info.Method, "path", info.Path, "status", info.Status,
 		"bytes", info.Bytes, "ms", d.Milliseconds(), "trace", info.TraceID)
+}
+
+// body is a request's body with a bound on its size and on the time it takes.
+type body struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+// limitBody bounds a body: one that never ends would hold its connection for
+// ever. The answer may take longer, as streams do.
+func (s *server) limitBody(w http.ResponseWriter, b io.ReadCloser) io.ReadCloser {
+	rc := http.NewResponseController(w)
+	if err := rc.SetReadDeadline(time.Now().Add(s.ReadTimeout)); err != nil {
+		s.log.Debug("no read deadline", "err", err) // a writer of tests
+	}
+	return &body{http.MaxBytesReader(w, b, s.Limits.BodyBytes), rc}
+}
+
+// Read implements io.Reader. What follows the body has no deadline.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.rc.SetReadDeadline(time.Time{}) // none can be set: none was
+	}
+	return n, err
 }
 
 // traceID takes the trace of a well-formed traceparent header, or makes one.

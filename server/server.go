@@ -56,6 +56,9 @@ type Config struct {
 	// WriteTimeout cuts off a reader that takes nothing for so long. Default
 	// 30 s.
 	WriteTimeout time.Duration
+	// ReadTimeout is how long a request's body may take to arrive. Default
+	// 30 s.
+	ReadTimeout time.Duration
 	// Metrics are served at /metrics; nil serves none.
 	Metrics *Metrics
 	Logger  *slog.Logger
@@ -144,6 +147,9 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	if cfg.Version == "" {
 		cfg.Version = "dev"
+	}
+	if cfg.ReadTimeout <= 0 {
+		cfg.ReadTimeout = 30 * time.Second
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
 	s := &server{Config: cfg, log: cfg.Logger, limiter: newLimiter(cfg.Limits, cfg.Now)}
@@ -234,7 +240,7 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a a
 	c := callOf(r)
 	c.route, c.quiet = route, a == public
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = http.MaxBytesReader(w, r.Body, s.Limits.BodyBytes)
+		r.Body = s.limitBody(w, r.Body)
 	}
 	if a == public {
 		return nil

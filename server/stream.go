@@ -42,6 +42,9 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, at *reading) err
 		return err
 	}
 	defer end()
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	from := at.after
 	if !enc.Stateless() {
 		from = 0
