@@ -146,7 +146,6 @@ type rig struct {
 	srv    *httptest.Server
 	store  store.Store
 	runner *turn.Runner
-	server *server
 	// user sends the requests.
 	user string
 	spec *spec
