@@ -107,7 +107,7 @@ export const en = {
   "demo.badge": "Demo model – scripted answers, no AI",
   "demo.title": "You are talking to the demo model",
   "demo.body":
-    "Its answers are written in advance and its data is made up. To connect a real model, start the server with these variables (any endpoint that speaks the OpenAI chat protocol will do):",
+    "Its answers are written in advance and most of its data is made up. To connect a real model, start the server with these variables (any endpoint that speaks the OpenAI chat protocol will do):",
   "demo.yaml": "or put them in the configuration file:",
   "demo.restart": "Then restart the server and reload this page.",
 

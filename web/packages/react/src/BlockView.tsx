@@ -152,7 +152,9 @@ function Frame({
     });
   }
   const asOf = meta?.refreshedAt ?? meta?.fetchedAt;
-  const head = !bare && (title || asOf || meta?.source || items.length > 0);
+  // A failed block without a title has nothing to head.
+  const origin = status !== "error" && (asOf || meta?.source);
+  const head = !bare && (title || origin || items.length > 0);
   return (
     <section
       className="inlay-block"

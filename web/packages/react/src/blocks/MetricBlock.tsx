@@ -54,6 +54,8 @@ function Figure({ item, locale }: { item: MetricItem; locale: string }) {
         : item.unit
           ? `${item.value}\u00a0${item.unit}`
           : item.value;
+  // A unit of more than a sign stands smaller beside its figure.
+  const unit = item.unit && item.unit.length > 1 && value.endsWith(item.unit) ? item.unit : "";
   const { delta, goodWhen = "up" } = item;
   const path = sparkPath(item.trend ?? []);
   const known = (item.trend ?? []).filter((v): v is number => v !== null);
@@ -66,7 +68,10 @@ function Figure({ item, locale }: { item: MetricItem; locale: string }) {
   return (
     <div className="inlay-metric">
       <dt className="inlay-metric-label">{item.label}</dt>
-      <dd className="inlay-metric-value inlay-figures">{value}</dd>
+      <dd className="inlay-metric-value inlay-figures">
+        {value.slice(0, value.length - unit.length)}
+        {unit === "" ? null : <span className="inlay-metric-unit">{unit}</span>}
+      </dd>
       {delta === null || delta === undefined ? null : (
         <dd className={`inlay-metric-delta inlay-figures inlay-tone-${tone}`}>
           <span aria-hidden="true">{delta > 0 ? "▲ " : delta < 0 ? "▼ " : ""}</span>
