@@ -30,8 +30,25 @@ type reader struct {
 	finish          string
 	quirks          []string
 	skipped         int
+	kept            int  // bytes of calls and of what is only echoed
 	streamed        bool // a delta has arrived
 	refused         bool // on returned an error
+}
+
+// The bounds of one answer's calls, together with what is only echoed. Text is
+// bounded by whoever it is handed to.
+const (
+	maxKept  = 2 << 20
+	maxCalls = 128
+)
+
+// keep counts what is held until the answer is complete: an endpoint that
+// never comes to an end must not fill the memory.
+func (r *reader) keep(n int) error {
+	if r.kept += n; r.kept <= maxKept && len(r.slots) <= maxCalls {
+		return nil
+	}
+	return &model.Error{Code: model.CodeBadResponse, Message: "the calls of the answer are too many or too long"}
 }
 
 // slot gathers the pieces of one tool call.
@@ -173,8 +190,11 @@ func (r *reader) frame(fr frame) (done bool, err error) {
 
 // parse reads the first chunk of data and returns what follows it.
 func (r *reader) parse(data []byte) (c chunk, rest []byte, err error) {
-	if err := r.decode(data, &c); err == nil {
-		return c, nil, nil
+	// Reading all of a long run of chunks for each of them would never end.
+	if len(data) <= 64<<10 {
+		if err := r.decode(data, &c); err == nil {
+			return c, nil, nil
+		}
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	var first json.RawMessage
@@ -325,9 +345,13 @@ func (r *reader) delta(d members) error {
 		switch name {
 		case "role", "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call":
 		default:
-			if !responseOnly[name] {
-				r.extra = r.extra.add(name, value)
+			if responseOnly[name] {
+				continue
 			}
+			if err := r.keep(len(value)); err != nil {
+				return err
+			}
+			r.extra = r.extra.add(name, value)
 		}
 	}
 	return nil
@@ -424,6 +448,9 @@ func (r *reader) call(entry toolCall, extra members, later bool) error {
 		}
 	}
 	s := r.slot(entry.Index, entry.ID, fn.Name, later)
+	if err := r.keep(len(fn.Name) + len(fn.Arguments)); err != nil {
+		return err
+	}
 	s.custom = s.custom || custom
 	if s.id == "" {
 		s.id = entry.ID
@@ -444,6 +471,9 @@ func (r *reader) call(entry toolCall, extra members, later bool) error {
 		}
 	}
 	for name, value := range extra {
+		if err := r.keep(len(value)); err != nil {
+			return err
+		}
 		s.extra = s.extra.add(name, value)
 	}
 	if !s.announced && r.offered(s.name) {

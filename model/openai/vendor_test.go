@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,6 +182,33 @@ func TestFraming(t *testing.T) {
 	}
 	if _, err := readAll(profiles[0], nil, strings.NewReader("data: "+strings.Repeat("x", maxFrame+1))); err == nil || model.AsError(err).Code != model.CodeBadResponse {
 		t.Errorf("a line over the limit: %v", err)
+	}
+}
+
+// An endpoint that never comes to an end with what is only kept is cut off.
+func TestEndlessCalls(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	for name, piece := range map[string]string{
+		"arguments": `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"","arguments":"` + long + `"}}]}}]}`,
+		"names":     `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"` + long + `"}}]}}]}`,
+		"members":   `{"choices":[{"delta":{"unheard_of":"` + long + `"}}]}`,
+		"of a call": `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","extra":"` + long + `","function":{}}]}}]}`,
+		"legacy":    `{"choices":[{"delta":{"function_call":{"name":"f","arguments":"` + long + `"}}}]}`,
+		"calls":     `{"choices":[{"delta":{"tool_calls":[{"id":"c%d","function":{"name":"weather","arguments":"{}"}}]}}]}`,
+	} {
+		var body strings.Builder
+		for i := range 400 {
+			body.WriteString("data: " + strings.Replace(piece, "%d", strconv.Itoa(i), 1) + "\n\n")
+		}
+		got, err := readAll(profiles[0], weather, strings.NewReader(body.String()+"data: [DONE]\n\n"))
+		if err == nil || model.AsError(err).Code != model.CodeBadResponse || model.AsError(err).Retryable {
+			t.Errorf("%s: %d calls, %v", name, len(got.Response.Calls), err)
+		}
+	}
+	// Many chunks in one frame are read in linear time.
+	run := strings.Repeat(`{"choices":[{"delta":{"content":"word "}}]}`+"\ndata: ", 100_000)
+	if got, err := readAll(profiles[0], nil, strings.NewReader("data: "+run+"[DONE]\n\n")); err != nil || len(got.Text) != 500_000 {
+		t.Errorf("%d bytes, %v", len(got.Text), err)
 	}
 }
 
