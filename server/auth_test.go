@@ -52,6 +52,8 @@ func TestDevAuth(t *testing.T) {
 		{request("127.0.0.1:5000", "localhost.evil.example"), false},
 		{request("127.0.0.1:5000", "localhost:8080", "X-Forwarded-For", "203.0.113.9"), false},
 		{request("127.0.0.1:5000", "localhost:8080", "X-Forwarded-For", "127.0.0.1", "X-Forwarded-For", "unknown"), false},
+		{request("127.0.0.1:5000", "localhost:8080", "X-Real-Ip", "203.0.113.9"), false},
+		{request("127.0.0.1:5000", "localhost:8080", "Forwarded", "for=203.0.113.9"), false},
 	} {
 		_, o, err := DevAuth().Authenticate(c.r)
 		if c.ok != (err == nil) || c.ok && o.User == "" || !c.ok && !errors.Is(err, ErrForbidden) {

@@ -35,7 +35,7 @@ const maxTitle = 200
 // titleOf makes one line of what a client calls a conversation.
 func titleOf(s string) (string, error) {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

@@ -69,6 +69,8 @@ func decodeError(err error, v any, size int64) error {
 			status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body ends too early.",
 			details: map[string]any{"offset": size},
 		}
+	case errors.As(err, &kind) && kind.Field == "":
+		return invalid("The request body must be a JSON object.", map[string]any{"offset": kind.Offset})
 	case errors.As(err, &kind):
 		return invalid("The field "+kind.Field+" has the wrong type.", map[string]any{"field": kind.Field, "offset": kind.Offset})
 	}

@@ -673,3 +673,18 @@ func TestHeadOfStreams(t *testing.T) {
 		}
 	}
 }
+
+// A title is one line that reads the way it is written.
+func TestTitlesAreText(t *testing.T) {
+	const evil = "a\u202etxt.exe\u2066 \x00\x1b[31m\r\nSet-Cookie: x=1"
+	r := newRig(t)
+	s := r.ask("", evil)
+	r.rest(s)
+	first := want[conversationBody](r, 200, "GET", "/v1/conversations/"+s.conversation(), nil)
+	renamed := want[conversationBody](r, 200, "PATCH", "/v1/conversations/"+s.conversation(), map[string]string{"title": evil})
+	for _, title := range []string{first.Title, renamed.Title} {
+		if title != "a txt.exe [31m Set-Cookie: x=1" {
+			t.Errorf("%q", title)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
@@ -304,6 +305,12 @@ func textBlock(text string) block.Block {
 // title makes a conversation's title of its first question: one line of at
 // most 60 characters, cut at a space where there is one.
 func title(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, text)
 	text = strings.Join(strings.Fields(text), " ")
 	const most = 60
 	runes := []rune(text)
