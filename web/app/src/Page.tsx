@@ -453,15 +453,19 @@ function useTitle(
   conversationId: string | null,
   untitled: string,
 ): string {
-  const [fetched, setFetched] = useState<{ id: string; title: string } | null>(null);
+  const [known, setKnown] = useState<{ id: string; title: string } | null>(null);
   const item = items.find((candidate) => candidate.id === conversationId);
-  const missing = conversationId !== null && item === undefined;
+  // What left the list, by a search or because it was deleted, need not be asked for again.
+  useEffect(() => {
+    if (item) setKnown({ id: item.id, title: item.title });
+  }, [item]);
+  const missing = conversationId !== null && item === undefined && known?.id !== conversationId;
   useEffect(() => {
     if (!missing || conversationId === null) return;
     let current = true;
     client.getConversation(conversationId).then(
       (conversation) => {
-        if (current) setFetched({ id: conversation.id, title: conversation.title });
+        if (current) setKnown({ id: conversation.id, title: conversation.title });
       },
       // The messages of the conversation report the same error.
       () => undefined,
@@ -471,5 +475,5 @@ function useTitle(
     };
   }, [client, missing, conversationId]);
   if (item) return item.title || untitled;
-  return (fetched?.id === conversationId && fetched?.title) || untitled;
+  return (known?.id === conversationId && known?.title) || untitled;
 }
