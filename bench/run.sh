@@ -12,6 +12,7 @@ ulimit -n "$(ulimit -Hn)"
 items=${*:-path memory idle latency store writer resume durability encode page}
 wants() { [[ " $items " == *" $1 "* ]]; }
 
+before=$(cut -d' ' -f1-3 /proc/loadavg)
 go build -o "$out/bin/" ./bench/...
 
 node=
@@ -32,7 +33,8 @@ for item in path memory idle latency store writer resume; do
 done
 if wants durability; then
 	echo "measuring durability" >&2
-	"$out/bin/durability" >>"$out/figures.jsonl" || failed=1
+	"$out/bin/durability" -messages 200 >>"$out/figures.jsonl" || failed=1
+	"$out/bin/durability" -messages 2000 >>"$out/figures.jsonl" || failed=1
 fi
 if wants encode; then
 	echo "measuring encode" >&2
@@ -40,10 +42,11 @@ if wants encode; then
 fi
 if wants page; then
 	echo "measuring page" >&2
+	[[ -d e2e/node_modules ]] || (cd e2e && npm ci --no-audit --no-fund --silent)
 	node bench/page.mjs "$out/bin/server" >>"$out/figures.jsonl" || failed=1
 fi
 
 echo
-echo "$(nproc) processors, load average before and now: $(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || uptime)" | tee "$out/machine.txt"
+echo "$(nproc) processors; load average $before before, $(cut -d' ' -f1-3 /proc/loadavg) now" | tee "$out/machine.txt"
 "$out/bin/load" -out "$out" -report || failed=1
 exit $failed

@@ -323,7 +323,7 @@ func (b *bench) idle() error {
 }
 
 // paced has n streams send deltas at a pace and returns how late each was
-// read, and the CPU time per delta.
+// read once all had begun, and the CPU time per delta.
 func paced(p *process, n int, every, length time.Duration) (late []time.Duration, perDelta time.Duration, err error) {
 	deltas := int(length / every)
 	body := ask(fmt.Sprintf("deltas=%d every=%s size=32 stamp", deltas, every))
@@ -332,9 +332,11 @@ func paced(p *process, n int, every, length time.Duration) (late []time.Duration
 	if err != nil {
 		return nil, 0, err
 	}
+	ramp := min(2*time.Second, length/4)
+	steady := time.Now().Add(ramp * 3 / 2).UnixNano()
 	err = all(n, func(i int) error {
-		// They must not all tick at once.
-		time.Sleep(every * time.Duration(i) / time.Duration(n) * 4)
+		// They must neither begin nor tick at once.
+		time.Sleep(ramp * time.Duration(i) / time.Duration(n))
 		s, err := p.open("POST", "/v1/chat", body)
 		if err != nil {
 			return err
@@ -347,7 +349,9 @@ func paced(p *process, n int, every, length time.Duration) (late []time.Duration
 				return fmt.Errorf("no time in %q", text)
 			}
 			at, err := strconv.ParseInt(string(text[:19]), 10, 64)
-			own = append(own, time.Duration(now-at))
+			if now > steady {
+				own = append(own, time.Duration(now-at))
+			}
 			return err
 		}); err != nil {
 			return err
