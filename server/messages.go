@@ -8,7 +8,6 @@ import (
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/store"
-	"github.com/inlay-ui/inlay/wire/native"
 )
 
 // messageBody is a message as clients get it.
@@ -110,6 +109,8 @@ func (s *server) getMessage(w http.ResponseWriter, r *http.Request) error {
 type reading struct {
 	msg, conversation string
 	after             uint64
+	// dialect is empty for our own.
+	dialect string
 }
 
 func (at *reading) name(h http.Header) {
@@ -134,8 +135,9 @@ func (s *server) getEvents(w http.ResponseWriter, r *http.Request) error {
 
 // reading finds out what a request for events wants to read; nil is nothing.
 func (s *server) reading(r *http.Request) (*reading, error) {
-	if d := r.URL.Query().Get("dialect"); d != "" && d != native.Name {
-		return nil, invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": []string{native.Name}})
+	dialect := r.URL.Query().Get("dialect")
+	if _, known := dialects[dialect]; dialect != "" && !known {
+		return nil, invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": dialectNames()})
 	}
 	after, err := cursor(r)
 	if err != nil {
@@ -155,7 +157,7 @@ func (s *server) reading(r *http.Request) (*reading, error) {
 	if after > last {
 		return nil, invalid("There is no such event yet.", map[string]any{"field": "after", "last": last})
 	}
-	return &reading{msg: m.ID, conversation: m.Conversation, after: after}, nil
+	return &reading{msg: m.ID, conversation: m.Conversation, after: after, dialect: dialect}, nil
 }
 
 func (s *server) getTrajectory(w http.ResponseWriter, r *http.Request) error {

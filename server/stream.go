@@ -20,6 +20,22 @@ func (s *server) encoder(r *http.Request, msg, conversation string) (*native.Enc
 	}, wire.Run{Msg: msg, Conversation: conversation})
 }
 
+// reader makes the encoder that a stream is written by.
+func (s *server) reader(r *http.Request, at *reading) (wire.Encoder, error) {
+	name := at.dialect
+	if name == "" {
+		name = native.Name
+	}
+	enc, err := dialects[name](wire.View{
+		Dialect: name, Version: r.URL.Query().Get("version"), Caps: s.caps(r), Registry: s.Registry,
+		Locale: callOf(r).lang, Tools: true, Reasoning: true,
+	}, wire.Run{Msg: at.msg, Conversation: at.conversation})
+	if err != nil {
+		return nil, invalid("The dialect has no such version.", map[string]any{"field": "version", "reason": err.Error()})
+	}
+	return enc, nil
+}
+
 // started answers with the stream of what a request began.
 func (s *server) started(w http.ResponseWriter, r *http.Request, st turn.Started) error {
 	at := &reading{msg: st.Msg, conversation: st.Conversation, after: st.After}
@@ -33,9 +49,13 @@ func (s *server) started(w http.ResponseWriter, r *http.Request, st turn.Started
 // stream sends a message's events after a seq, until nothing is being written
 // to it any more.
 func (s *server) stream(w http.ResponseWriter, r *http.Request, at *reading) error {
-	enc, err := s.encoder(r, at.msg, at.conversation)
+	enc, err := s.reader(r, at)
 	if err != nil {
 		return err
+	}
+	if h, ok := enc.(wire.Headerer); ok {
+		name, value := h.Header()
+		w.Header().Set(name, value)
 	}
 	out, ctx, end, err := s.open(w, r)
 	if err != nil {
@@ -45,16 +65,27 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, at *reading) err
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	from := at.after
+	from, had := at.after, at.after
 	if !enc.Stateless() {
 		from = 0
 	}
+	if whole, ok := enc.(wire.WholeReplayer); ok && whole.WholeReplay() {
+		had = 0
+	}
 	var spare []byte
+	begin := func(dst []byte) ([]byte, error) { return enc.Begin(dst, nil) }
+	if had > 0 {
+		if spare, err = begin(spare); err != nil {
+			return err
+		}
+	} else if err := out.Append(begin); err != nil {
+		return ended(ctx, out, err)
+	}
 	for ev, err := range s.Store.Tail(ctx, at.msg, from) {
 		if err != nil {
 			return ended(ctx, out, err)
 		}
-		if ev.Seq <= at.after {
+		if ev.Seq <= had {
 			// Read again only for what the encoder has to remember.
 			if spare, err = enc.Append(spare[:0], ev); err != nil {
 				return err

@@ -48,4 +48,15 @@ type Encoder interface {
 	Append(dst []byte, ev event.Event) ([]byte, error)
 	// End closes the stream after the last event.
 	End(dst []byte) ([]byte, error)
+	// Stateless reports whether the encoder may begin after any event. Another
+	// one is fed from the first event on, and what it writes for events that
+	// the reader has had is thrown away.
+	Stateless() bool
 }
+
+// WholeReplayer is implemented by encoders whose clients cannot go on in the
+// middle: nothing they write is thrown away.
+type WholeReplayer interface{ WholeReplay() bool }
+
+// Headerer is implemented by encoders whose clients want a response header.
+type Headerer interface{ Header() (name, value string) }
