@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 FUZZTIME ?= 30s
 
-.PHONY: run test check go-test web-deps web web-check web-test e2e bench fuzz
+.PHONY: run test check go-test web-deps web web-check web-test e2e conformance bench fuzz
 
 run: ## start everything embedded; needs Go only
 	$(GO) run ./cmd/inlay
@@ -34,6 +34,9 @@ web-test: web-deps
 e2e: web-deps ## the real binary in a real browser (chromium must be on the PATH)
 	$(GO) build -o bin/inlay ./cmd/inlay
 	cd e2e && npm test --silent
+
+conformance: ## every dialect's recorded streams, read by the clients that others publish
+	conformance/run.sh
 
 bench: ## measure against peers in the same run; see docs/performance.md
 	bench/run.sh
