@@ -12,3 +12,4 @@ check() { # folder
 }
 
 check ubp
+check aisdk
