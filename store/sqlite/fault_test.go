@@ -313,6 +313,48 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestGivenBackAndDeleted has a lease given back, swept and its message deleted
+// in one commit.
+func TestGivenBackAndDeleted(t *testing.T) {
+	ctx := t.Context()
+	now := time.Now()
+	var ahead atomic.Int64
+	s := open(t, Options{now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
+	owner := store.Owner{Tenant: "t", User: "u"}
+	lease, _, err := s.Acquire(ctx, "m_1", "one", time.Second)
+	must(t, err)
+	must(t, s.Begin(ctx, store.BeginTurn{
+		Owner: owner, Conversation: store.Conversation{ID: "c_1", Owner: owner},
+		Assistant: store.Message{ID: "m_1", Owner: owner, Conversation: "c_1", Role: store.RoleAssistant, Status: event.StatusRunning},
+	}))
+	must(t, s.Append(ctx, lease, event.Event{
+		Msg: "m_1", Seq: 1, Group: 1, Type: event.Start, Data: json.RawMessage(`{}`),
+	}, done("m_1", 1, 2)))
+	hold := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.write(ctx, func(*tx) error { <-hold; return nil }) })
+	time.Sleep(10 * time.Millisecond)
+	ahead.Store(int64(time.Minute))
+	for _, f := range []func() error{
+		func() error { return s.Release(ctx, lease) },
+		func() error { return s.sweepLeases(ctx) },
+		func() error { return s.DeleteConversation(ctx, owner, "c_1") },
+	} {
+		wg.Go(func() {
+			if err := f(); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(10 * time.Millisecond) // each behind the one before
+	}
+	close(hold)
+	wg.Wait()
+	if _, err := s.MessageOf(ctx, "m_1"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the message: %v", err)
+	}
+	must(t, s.Ping(ctx))
+}
+
 // TestLocked has another program lock the file.
 func TestLocked(t *testing.T) {
 	ctx := t.Context()

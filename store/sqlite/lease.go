@@ -29,6 +29,7 @@ type messageLog struct {
 	tail *tail
 	// released is closed when the lease is given back.
 	released chan struct{}
+	dropped  bool
 
 	// base is the last seq before the group.
 	base uint64
@@ -216,8 +217,12 @@ func (s *Store) drop(l *messageLog) {
 	}
 	t := l.tail
 	l.tail = nil
+	// A lease may be given back, swept and lost with its message in one batch.
+	if !l.dropped {
+		l.dropped = true
+		close(l.released)
+	}
 	s.mu.Unlock()
-	close(l.released)
 	if t != nil {
 		t.publish(nil, true)
 	}
