@@ -193,7 +193,7 @@ func (t *run) announce(ctx context.Context, p *pending) {
 	if bs == nil {
 		return
 	}
-	meta := block.Meta{Title: bs.Title, EstimatedHeight: bs.Height, Source: bs.Source}
+	meta := block.Meta{Title: bs.Title, EstimatedHeight: bs.Height, Source: bs.SourceFor(ctx)}
 	if s := t.titleFrom(ctx, p); s != "" {
 		meta.Title = s
 	}

@@ -448,3 +448,62 @@ func TestToolThatWritesTooLate(t *testing.T) {
 		t.Errorf("%+v", st.Blocks)
 	}
 }
+
+// gated lets the first append of a log wait, and tells of which.
+type gated struct {
+	store.Store
+	began chan string
+	gate  chan struct{}
+}
+
+func (g gated) Append(ctx context.Context, l store.Lease, evs ...event.Event) error {
+	if evs[0].Seq == 1 {
+		g.began <- l.Msg
+		<-g.gate
+	}
+	return g.Store.Append(ctx, l, evs...)
+}
+
+// A turn that is stopped, or whose server ends, before its first event is
+// durable has an end like every other.
+func TestEndBeforeTheBeginning(t *testing.T) {
+	for _, shutdown := range []bool{false, true} {
+		r := newRig(t, turn.Config{}, nil)
+		g := gated{r.store, make(chan string, 1), make(chan struct{})}
+		reg, err := block.NewRegistry(block.Builtins()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runner, err := turn.New(turn.Config{Store: g, Model: r.model, Tools: r.tools, Registry: reg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			msg := <-g.began
+			if shutdown {
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				go func() { _ = runner.Shutdown(ctx) }()
+			} else if _, err := runner.Stop(context.Background(), alice, msg); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+			close(g.gate)
+		}()
+		s, err := runner.Start(t.Context(), turn.Request{Owner: alice, Text: "go"})
+		if err != nil {
+			t.Fatalf("shutdown %v: %v", shutdown, err)
+		}
+		_, st := r.wait(s)
+		if want := map[bool]event.Status{false: event.StatusCancelled, true: event.StatusError}[shutdown]; st.Status != want {
+			t.Errorf("shutdown %v: %s %+v", shutdown, st.Status, st.Err)
+		}
+		for runner.Running() > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		c, err := r.store.Conversation(t.Context(), alice, s.Conversation)
+		if err != nil || c.Running != "" {
+			t.Errorf("shutdown %v: %+v, %v", shutdown, c, err)
+		}
+	}
+}

@@ -30,19 +30,23 @@ const maxRetryWait = 30 * time.Second
 
 // converse is the loop of a turn: ask the model, run its calls, ask again.
 func (t *run) converse(ctx context.Context, first chan<- error) ending {
+	system := t.r.system()
+	t.traj.System(t.began, system)
+	t.traj.User(t.began, lastUser(t.history), map[string]any{"msg_id": t.message.Parent})
 	err := t.out.Start(event.StartData{
 		ConversationID: t.message.Conversation, UserMessageID: t.message.Parent, TS: t.began.UnixMilli(), Model: t.message.Model,
 	})
 	if err == nil {
 		err = t.out.Flush(ctx)
 	}
+	if t.early(ctx, err) {
+		first <- nil
+		return interrupted(ctx)
+	}
 	first <- err
 	if err != nil {
 		return ending{lost: true}
 	}
-	system := t.r.system()
-	t.traj.System(t.began, system)
-	t.traj.User(t.began, lastUser(t.history), map[string]any{"msg_id": t.message.Parent})
 
 	limits := t.r.cfg.Limits
 	for step := 1; ; step++ {
@@ -86,6 +90,13 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 			return ending{lost: true}
 		}
 	}
+}
+
+// early says that an error is only that the run was ended before its first
+// event was known to be durable: the log is well, and its reader finds the end
+// there.
+func (t *run) early(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() != nil && t.out.Err() == nil
 }
 
 // maxName is the longest name of a tool that endpoints take.

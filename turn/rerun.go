@@ -157,6 +157,10 @@ func (t *run) again(ctx context.Context, first chan<- error, p *pending, b block
 	if err == nil {
 		err = t.out.Flush(ctx)
 	}
+	if t.early(ctx, err) {
+		first <- nil
+		return interrupted(ctx)
+	}
 	first <- err
 	if err != nil {
 		if t.out.Err() != nil || errors.Is(err, emit.ErrClosed) {

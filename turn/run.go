@@ -198,7 +198,11 @@ func (t *run) finish(e ending) event.Status {
 		if cause := t.out.Err(); cause != nil {
 			err = cause
 		}
-		t.log.Error(doing, "err", err)
+		level := slog.LevelError
+		if _, gone := t.r.cfg.Store.MessageOf(ctx, t.message.ID); errors.Is(gone, store.ErrNotFound) {
+			level = slog.LevelInfo // it was deleted: nobody misses the rest
+		}
+		t.log.Log(ctx, level, doing, "err", err)
 		if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) {
 			te := storeError(doing, err)
 			t.r.mu.Lock()
@@ -247,8 +251,7 @@ func (t *run) finish(e ending) event.Status {
 		return lost("write the end", err)
 	}
 	if _, err := t.out.Close(); err != nil {
-		t.log.Error("write the end", "err", err)
-		return event.StatusError
+		return lost("write the end", err)
 	}
 	return status
 }
