@@ -25,7 +25,7 @@ var salesChart = sqltool.Def{
 	Query: `SELECT iif(:user.lang LIKE 'zh%', region_zh, sales.region) AS region, sum(amount) AS amount
 		FROM sales WHERE quarter = :quarter GROUP BY sales.region ORDER BY amount DESC`,
 	Mapping: mapping.Config{Block: &mapping.Block{
-		Type: "chart", Title: "{{.args.quarter}} sales by region", Titles: map[string]string{"zh": "{{.args.quarter}} 各区域销售额"}, Source: "Sample data",
+		Type: "chart", Title: "{{.args.quarter}} sales by region", Titles: map[string]string{"zh": "{{.args.quarter}} 各区域销售额"}, Source: "Sample data", Sources: map[string]string{"zh": "示例数据"},
 		Payload: `(.user.lang | startswith("zh")) as $zh | .args.quarter as $q
 			| if .rows == [] then error(if $zh then "示例数据中没有 \($q)。" else "The sample data has no \($q)." end) else . end
 			| {version: 1, type: (.args.chartType // "bar"),
@@ -55,7 +55,7 @@ var regionDetail = sqltool.Def{
 	Query: `SELECT iif(:user.lang LIKE 'zh%', city_zh, city) AS city, amount, orders, iif(:user.lang LIKE 'zh%', region_zh, region) AS region
 		FROM sales WHERE quarter = :quarter AND (region = :region COLLATE NOCASE OR region_zh = :region) ORDER BY amount DESC`,
 	Mapping: mapping.Config{Block: &mapping.Block{
-		Type: "chart", Title: "{{.args.region}}: {{.args.quarter}} sales by city", Titles: map[string]string{"zh": "{{.args.region}} {{.args.quarter}} 各城市销售额"}, Source: "Sample data",
+		Type: "chart", Title: "{{.args.region}}: {{.args.quarter}} sales by city", Titles: map[string]string{"zh": "{{.args.region}} {{.args.quarter}} 各城市销售额"}, Source: "Sample data", Sources: map[string]string{"zh": "示例数据"},
 		Payload: `(.user.lang | startswith("zh")) as $zh | .args as {$quarter, $region}
 			| if .rows == [] then error(if $zh then "示例数据中没有“\($region)” \($quarter)。" else "The sample data has no region \"\($region)\" in \($quarter)." end) else . end
 			| {version: 1, type: "bar",
@@ -84,7 +84,7 @@ var unemployment = sqltool.Def{
 			max(iif(industry = 'Government', rate, NULL)) AS government
 		FROM unemployment GROUP BY unemployment.month ORDER BY 1`,
 	Mapping: mapping.Config{Block: &mapping.Block{
-		Type: "chart", Title: "U.S. unemployment by industry", Titles: map[string]string{"zh": "美国各行业失业率"}, Source: "U.S. Bureau of Labor Statistics", Height: 360,
+		Type: "chart", Title: "U.S. unemployment by industry", Titles: map[string]string{"zh": "美国各行业失业率"}, Source: "U.S. Bureau of Labor Statistics", Sources: map[string]string{"zh": "美国劳工统计局"}, Height: 360,
 		Payload: `(.user.lang | startswith("zh")) as $zh
 			| {version: 1, type: "line",
 				title: (if $zh then "美国各行业失业率" else "U.S. unemployment rate by industry" end),
@@ -110,7 +110,7 @@ var airports = sqltool.Def{
 	},
 	Query: `SELECT state, count(*) AS airports FROM airports GROUP BY state ORDER BY airports DESC, state LIMIT coalesce(:top, 10)`,
 	Mapping: mapping.Config{Block: &mapping.Block{
-		Type: "chart", Title: "Airports by state", Titles: map[string]string{"zh": "各州机场数量"}, Source: "U.S. Department of Transportation", Height: 360,
+		Type: "chart", Title: "Airports by state", Titles: map[string]string{"zh": "各州机场数量"}, Source: "U.S. Department of Transportation", Sources: map[string]string{"zh": "美国交通部"}, Height: 360,
 		Payload: `(.user.lang | startswith("zh")) as $zh | (.rows | length) as $n
 			| {version: 1, type: "bar", orientation: "horizontal",
 				title: (if $zh then "机场最多的 \($n) 个州" else "The \($n) states with the most airports" end),

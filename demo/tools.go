@@ -56,7 +56,7 @@ func (d *Demo) salesSummary() (tool.Tool, error) {
 		Name:        "show_sales_summary",
 		Description: "Show the key figures of one quarter: sales with the change against the quarter before, orders, best region (sample data).",
 		Title:       map[string]string{"": "Sum up sales", "zh": "汇总销售数据"},
-		Block:       &tool.BlockSpec{Type: "metric", Source: "Sample data"},
+		Block:       &tool.BlockSpec{Type: "metric", Source: "Sample data", Sources: map[string]string{"zh": "示例数据"}},
 		Refreshable: true,
 	}, d.runSalesSummary)
 }
@@ -143,7 +143,7 @@ func (d *Demo) listOrders() (tool.Tool, error) {
 		Name:        "list_orders",
 		Description: "List the latest orders as a table (sample data).",
 		Title:       map[string]string{"": "Read orders", "zh": "读取订单"},
-		Block:       &tool.BlockSpec{Type: "table", Source: "Sample data", Height: 420},
+		Block:       &tool.BlockSpec{Type: "table", Source: "Sample data", Sources: map[string]string{"zh": "示例数据"}, Height: 420},
 		Refreshable: true,
 	}, d.runListOrders)
 }
@@ -285,7 +285,7 @@ func (d *Demo) serverErrors() (tool.Tool, error) {
 		Name:        "show_server_errors",
 		Description: "Show the requests of this very server by status over the last minutes, and the routes that failed with server errors. This is live data, not a sample.",
 		Title:       map[string]string{"": "Read the request log", "zh": "读取请求日志"},
-		Block:       &tool.BlockSpec{Type: "chart", Source: "Request log of this server"},
+		Block:       &tool.BlockSpec{Type: "chart", Source: "Request log of this server", Sources: map[string]string{"zh": "本服务器的请求日志"}},
 		Refreshable: true,
 	}, d.runServerErrors)
 }
@@ -397,7 +397,7 @@ func (d *Demo) brokenSource() (tool.Tool, error) {
 		Name:        "broken_source",
 		Description: "Read from a sample source that fails at the first try and answers at the second. It shows how a failed block is tried again.",
 		Title:       map[string]string{"": "Read an unreliable source", "zh": "读取不稳定的数据源"},
-		Block:       &tool.BlockSpec{Type: "metric", Source: "Sample data"},
+		Block:       &tool.BlockSpec{Type: "metric", Source: "Sample data", Sources: map[string]string{"zh": "示例数据"}},
 	}, d.runBrokenSource)
 }
 
@@ -467,7 +467,7 @@ func slowReport() (tool.Tool, error) {
 		Name:        "slow_report",
 		Description: "Make a sample report that takes some seconds and shows its progress. It can be stopped.",
 		Title:       map[string]string{"": "Make a report", "zh": "生成报告"},
-		Block:       &tool.BlockSpec{Type: "table", Source: "Sample data", Height: 260},
+		Block:       &tool.BlockSpec{Type: "table", Source: "Sample data", Sources: map[string]string{"zh": "示例数据"}, Height: 260},
 		Timeout:     45 * time.Second,
 	}, runSlowReport)
 }

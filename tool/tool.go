@@ -66,8 +66,18 @@ type BlockSpec struct {
 	// Height is the estimated height of the body in CSS pixels; 0 uses the
 	// type's.
 	Height int
-	// Source names where the data comes from, for people.
-	Source string
+	// Source names where the data comes from, for people; Sources does so by
+	// language and wins where it has the caller's.
+	Source  string
+	Sources map[string]string
+}
+
+// SourceFor returns the source's name in the language of ctx's caller.
+func (b *BlockSpec) SourceFor(ctx context.Context) string {
+	if s, ok := b.Sources[CallerFrom(ctx).Lang]; ok {
+		return s
+	}
+	return b.Source
 }
 
 // Error is a failure that a tool words itself.

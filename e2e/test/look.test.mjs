@@ -114,6 +114,26 @@ test("no obstacles in dialogs and menus", async () => {
   await page.context().close();
 });
 
+test("the first load fetches no code of charts", async () => {
+  const page = await openPage(browser, server.url);
+  await composer(page).waitFor();
+  const names = () =>
+    page.evaluate(() =>
+      performance
+        .getEntriesByType("resource")
+        .map((e) => e.name.replace(/.*\//, ""))
+        .filter((name) => name.endsWith(".js")),
+    );
+  const first = await names();
+  assert.ok(first.length > 0);
+  assert.deepEqual(first.filter((name) => /chart|table|metric|code|highlight|katex/i.test(name)), []);
+  await page.goto(`${server.url}/#/c/${samples.en}`);
+  await page.reload();
+  await drawn(blocks(page, "chart"));
+  assert.ok((await names()).some((name) => /^Chart/.test(name)), "a chart brings its code");
+  await page.context().close();
+});
+
 test("nothing scrolls but the messages", async () => {
   for (const width of [1280, 360]) {
     const page = await openPage(browser, server.url, { width, path: `/#/c/${samples.en}` });

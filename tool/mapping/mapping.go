@@ -32,8 +32,10 @@ type Block struct {
 	Titles map[string]string `json:"titles"`
 	// Height is the estimated height in CSS pixels.
 	Height int `json:"height"`
-	// Source names where the data comes from, for people.
-	Source string `json:"source"`
+	// Source names where the data comes from, for people; Sources does so by
+	// language.
+	Source  string            `json:"source"`
+	Sources map[string]string `json:"sources"`
 	// Payload makes the payload; null shows no block.
 	Payload string `json:"payload"`
 	// Fallback, when set, makes the plain text of the block.
@@ -124,6 +126,7 @@ func (m *Mapper) BlockSpec() *tool.BlockSpec {
 		Version: b.Version,
 		Height:  b.Height,
 		Source:  b.Source,
+		Sources: b.Sources,
 		TitleFrom: func(ctx context.Context, args json.RawMessage) string {
 			v, err := Decode(args)
 			if err != nil {
@@ -195,7 +198,7 @@ func (m *Mapper) Write(ctx context.Context, data map[string]any, out *tool.Out) 
 		}
 		out.Actions(actions...)
 	}
-	meta := block.Meta{Title: titleOf(payload), Source: m.block.Source}
+	meta := block.Meta{Title: titleOf(payload), Source: m.BlockSpec().SourceFor(ctx)}
 	if meta.Title == "" {
 		meta.Title, _ = m.title(ctx).Render(data, nil)
 	}

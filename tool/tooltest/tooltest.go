@@ -60,7 +60,7 @@ func CallWith(ctx context.Context, reg *block.Registry, t tool.Tool, args, block
 	var prepared tool.Handle
 	var opening tool.Opening
 	if b := spec.Block; b != nil {
-		meta := block.Meta{Title: b.Title, EstimatedHeight: b.Height, Source: b.Source}
+		meta := block.Meta{Title: b.Title, EstimatedHeight: b.Height, Source: b.SourceFor(ctx)}
 		if b.TitleFrom != nil {
 			meta.Title = b.TitleFrom(ctx, checked)
 		}
