@@ -126,11 +126,17 @@ test("the first load fetches no code of charts", async () => {
     );
   const first = await names();
   assert.ok(first.length > 0);
-  assert.deepEqual(first.filter((name) => /chart|table|metric|code|highlight|katex/i.test(name)), []);
+  assert.deepEqual(
+    first.filter((name) => /chart|table|metric|code|highlight|katex/i.test(name)),
+    [],
+  );
   await page.goto(`${server.url}/#/c/${samples.en}`);
   await page.reload();
   await drawn(blocks(page, "chart"));
-  assert.ok((await names()).some((name) => /^Chart/.test(name)), "a chart brings its code");
+  assert.ok(
+    (await names()).some((name) => /^Chart/.test(name)),
+    "a chart brings its code",
+  );
   await page.context().close();
 });
 
