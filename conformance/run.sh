@@ -12,4 +12,5 @@ check() { # folder
 }
 
 check ubp
+check agui
 check aisdk

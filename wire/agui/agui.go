@@ -549,11 +549,21 @@ func (e *Encoder) sync(dst []byte, b block.Block) ([]byte, error) {
 	}
 	text, err := e.text(k, b), error(nil)
 	if k.loading {
-		if k.open || k.hidden && k.sent != "" {
+		if k.hidden && (k.open || k.sent != "") {
 			return dst, nil
 		}
+		goesOn := strings.HasPrefix(text, k.sent)
+		switch {
+		case k.open && goesOn:
+			dst = e.rest(dst, k, text)
+			return dst, nil
+		case k.open:
+			if dst, err = e.closeText(dst, k, b); err != nil {
+				return dst, err
+			}
+		}
 		// A text that goes on where it was is opened under its id again.
-		if !strings.HasPrefix(text, k.sent) {
+		if !goesOn {
 			k.message, k.sent = e.again(b.ID), ""
 		}
 		return e.openText(dst, k, text)
@@ -576,10 +586,9 @@ func (e *Encoder) sync(dst []byte, b block.Block) ([]byte, error) {
 		if dst, err = e.openText(dst, k, text); err != nil {
 			return dst, err
 		}
-	} else if rest := text[len(k.sent):]; rest != "" {
-		dst = e.delta(dst, TextMessageContent, b.ID, k.message, event.TextData(rest))
+	} else {
+		dst = e.rest(dst, k, text)
 	}
-	k.sent = text
 	return e.closeText(dst, k, b)
 }
 
@@ -598,11 +607,16 @@ func (e *Encoder) openText(dst []byte, k *known, text string) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	return e.rest(dst, k, text), nil
+}
+
+// rest writes what an open text holds beyond k.sent.
+func (e *Encoder) rest(dst []byte, k *known, text string) []byte {
 	if rest := text[len(k.sent):]; rest != "" {
 		dst = e.delta(dst, TextMessageContent, k.id, k.message, event.TextData(rest))
 	}
 	k.sent = text
-	return dst, nil
+	return dst
 }
 
 func (e *Encoder) closeText(dst []byte, k *known, b block.Block) ([]byte, error) {

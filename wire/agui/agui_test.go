@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/inlay-ui/inlay/block"
@@ -56,9 +57,11 @@ func logs(t *testing.T) map[string][]event.Event {
 	return out
 }
 
+var builtins = sync.OnceValues(func() (*block.Registry, error) { return block.NewRegistry(block.Builtins()...) })
+
 func registry(t testing.TB) *block.Registry {
 	t.Helper()
-	r, err := block.NewRegistry(block.Builtins()...)
+	r, err := builtins()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +128,49 @@ type folded struct {
 	Error        *event.ErrorData     `json:"error,omitempty"`
 	// Runs are how the groups ended, in order: a finish reason or "error".
 	Runs []string `json:"runs"`
+	// Snapshot is what a client has that read up to Seq, and then the stream
+	// that begins with a snapshot of that.
+	Snapshot struct {
+		Seq    uint64        `json:"seq"`
+		Blocks []block.Block `json:"blocks"`
+	} `json:"snapshot"`
+}
+
+// history is what came before the message of a log.
+var history = []agui.Message{{ID: "m_user", Role: "user", Content: "Show sales"}}
+
+// begun encodes a log as a client gets it that begins with the blocks as they
+// were after n events, and what those events fold to.
+func begun(t testing.TB, view wire.View, events []event.Event, n int, history []agui.Message) (string, event.State) {
+	t.Helper()
+	st := fold(events[:n])
+	snap := event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status}
+	enc, err := agui.New(view, wire.Run{Msg: events[0].Msg, Conversation: "c_01990f3a-5c00-7000-8000-0000000000c1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if history != nil {
+		enc.SetHistory(history)
+	}
+	out, err := enc.Begin(nil, &snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A snapshot does not have all that the log has, such as what a block was
+	// before its refresh.
+	f := event.FromSnapshot(events[0].Msg, snap)
+	for _, ev := range events[n:] {
+		f.Apply(ev)
+		if out, err = enc.Append(out, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err = enc.End(out); err != nil {
+		t.Fatal(err)
+	}
+	want := f.State()
+	want.Tools, want.Reasoning = nil, ""
+	return string(out), want
 }
 
 func foldFile(t *testing.T, events []event.Event) string {
@@ -136,6 +182,9 @@ func foldFile(t *testing.T, events []event.Event) string {
 	for _, b := range st.Blocks {
 		f.Text[b.ID] = registry(t).Text(b)
 	}
+	f.Snapshot.Seq = events[middle(events)-1].Seq
+	_, after := begun(t, readers(t)["both"], events, middle(events), history)
+	f.Snapshot.Blocks = after.Blocks
 	for _, ev := range events {
 		switch ev.Type {
 		case event.Error:
@@ -157,6 +206,9 @@ func foldFile(t *testing.T, events []event.Event) string {
 	}
 	return b.String()
 }
+
+// middle is where the golden streams with a snapshot begin.
+func middle(events []event.Event) int { return max(1, len(events)/2) }
 
 func TestGolden(t *testing.T) {
 	compare := func(path, got string) {
@@ -181,6 +233,10 @@ func TestGolden(t *testing.T) {
 		for _, reader := range golden {
 			compare(filepath.Join("testdata", "golden", name+"."+reader+".txt"), write(t, readers(t)[reader], events, 0))
 		}
+		view := readers(t)["both"]
+		view.Tools, view.Reasoning = false, false
+		stream, _ := begun(t, view, events, middle(events), history)
+		compare(filepath.Join("testdata", "golden", name+".snapshot.txt"), stream)
 		compare(filepath.Join("testdata", "golden", name+".fold.json"), foldFile(t, events))
 	}
 }
@@ -384,7 +440,7 @@ func TestLogsComeToTheFold(t *testing.T) {
 					t.Errorf("the last id is %d", c.last)
 				}
 				// So it does at every event on the way.
-				for n := 1; n < len(events); n++ {
+				for n := 1; n < len(events); n += step(events) {
 					read(t, view.Version, write(t, view, events[:n], 0)).same(t, view, fold(events[:n]))
 				}
 			})
@@ -397,7 +453,7 @@ func TestLogsCutAnywhere(t *testing.T) {
 	for name, events := range logs(t) {
 		for reader, view := range readers(t) {
 			whole := write(t, view, events, 0)
-			for n := 1; n < len(events); n++ {
+			for n := 1; n < len(events); n += step(events) {
 				cuts++
 				if write(t, view, events[:n], 0)+write(t, view, events, events[n-1].Seq) != whole {
 					t.Fatalf("%s as %s: cut after %d and resumed differs", name, reader, events[n-1].Seq)
@@ -513,50 +569,22 @@ func TestLawfulLogsComeToTheFold(t *testing.T) {
 // In front of a client that can hold anything, a snapshot after the history
 // and what follows come to the fold too.
 func TestBeginFromASnapshot(t *testing.T) {
-	history := []agui.Message{{ID: "m_user", Role: "user", Content: "Show sales"}}
 	for name, events := range logs(t) {
 		for reader, view := range readers(t) {
 			view.Tools, view.Reasoning = false, false
-			for n := 1; n <= len(events); n++ {
-				st := fold(events[:n])
-				for _, whole := range []bool{true, false} {
-					enc, err := agui.New(view, wire.Run{Msg: events[0].Msg, Conversation: "c_1"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					if whole {
-						enc.SetHistory(history)
-					}
-					out, err := enc.Begin(nil, &event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status})
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, ev := range events {
-						if out, err = enc.Append(out, ev); err != nil {
-							t.Fatal(err)
-						}
-					}
-					if out, err = enc.End(out); err != nil {
-						t.Fatal(err)
-					}
-					c := read(t, view.Version, string(out))
-					if whole {
+			for n := 1; n <= len(events); n += step(events) {
+				for _, before := range [][]agui.Message{nil, history} {
+					stream, want := begun(t, view, events, n, before)
+					c := read(t, view.Version, stream)
+					if before != nil {
 						if len(c.messages) == 0 || c.messages[0].ID != "m_user" {
 							t.Fatalf("%s as %s: the history is lost", name, reader)
 						}
 						c.messages = c.messages[1:]
 					}
-					// A snapshot does not have all that the log has, such as what
-					// a block was before its refresh.
-					f := event.FromSnapshot(events[0].Msg, event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status})
-					for _, ev := range events {
-						f.Apply(ev)
-					}
-					want := f.State()
-					want.Tools, want.Reasoning = nil, ""
 					c.same(t, view, want)
 					// While the message runs, its run is open.
-					if st := want.Status; len(c.runs) == 0 && st != event.StatusRunning {
+					if len(c.runs) == 0 && want.Status != event.StatusRunning {
 						t.Fatalf("%s as %s from %d: no run ends", name, reader, n)
 					}
 				}
@@ -564,6 +592,47 @@ func TestBeginFromASnapshot(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot on the way, for a reader that fell behind, adds what is missing.
+func TestSnapshotOnTheWay(t *testing.T) {
+	for name, events := range logs(t) {
+		for reader, view := range readers(t) {
+			view.Tools, view.Reasoning = false, false
+			for n := 1; n <= len(events); n += step(events) {
+				st := fold(events[:n])
+				snap := event.Event{Seq: st.Seq, Group: 1, Type: event.Snapshot, Msg: events[0].Msg}
+				var err error
+				if snap.Data, err = json.Marshal(event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status}); err != nil {
+					t.Fatal(err)
+				}
+				enc, err := agui.New(view, wire.Run{Msg: events[0].Msg})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := event.NewFolder("")
+				var out []byte
+				for _, ev := range slices.Concat(events[:n/2], []event.Event{snap}, events[n:]) {
+					f.Apply(ev)
+					if out, err = enc.Append(out, ev); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if out, err = enc.End(out); err != nil {
+					t.Fatal(err)
+				}
+				c, want := read(t, view.Version, string(out)), f.State()
+				want.Tools, want.Reasoning = nil, ""
+				c.same(t, view, want)
+				if len(c.runs) == 0 && want.Status != event.StatusRunning {
+					t.Fatalf("%s as %s from %d: no run ends", name, reader, n)
+				}
+			}
+		}
+	}
+}
+
+// step leaves out most places of a long log.
+func step(events []event.Event) int { return max(1, len(events)/20) }
 
 func TestMessagesAreWhatAClientHas(t *testing.T) {
 	for _, events := range logs(t) {
@@ -681,8 +750,7 @@ func TestTypesAreTheVocabulary(t *testing.T) {
 		t.Errorf("%d types", len(types))
 	}
 	// The members of each struct, with what a struct calls optional.
-	var fields func(reflect.Type) []string
-	fields = func(rt reflect.Type) (out []string) {
+	fields := func(rt reflect.Type) (out []string) {
 		for _, f := range reflect.VisibleFields(rt) {
 			if f.Anonymous {
 				continue
@@ -745,6 +813,10 @@ func TestDeltasAreWrittenAsTheStructIs(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	if _, err := agui.New(wire.View{}, wire.Run{Msg: "m"}); err == nil {
 		t.Error("an encoder without a registry")
+	}
+	enc, err := agui.New(wire.View{Registry: registry(t), Version: "1.3"}, wire.Run{Msg: "m"})
+	if err != nil || enc.Stateless() || enc.ContentType() != "text/event-stream" {
+		t.Errorf("%+v, %v", enc, err)
 	}
 	if _, err := agui.New(wire.View{Registry: registry(t), Version: "2.0"}, wire.Run{Msg: "m"}); err == nil {
 		t.Error("an encoder of an unknown version")
