@@ -121,7 +121,11 @@ type part struct {
 	dirty bool
 }
 
-var _ wire.Encoder = (*Encoder)(nil)
+var (
+	_ wire.Encoder       = (*Encoder)(nil)
+	_ wire.WholeReplayer = (*Encoder)(nil)
+	_ wire.Headerer      = (*Encoder)(nil)
+)
 
 // New returns an encoder for one reader of one message. The View's Version is
 // the major of the reader's client: "5" (or empty, what all of them read), "6"

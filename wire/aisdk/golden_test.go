@@ -194,7 +194,7 @@ func TestLogsCutAnywhere(t *testing.T) {
 			if again := write(t, view, events, 0, true); again != whole {
 				t.Fatalf("%s as %s differs from itself", name, reader)
 			}
-			for n := 1; n <= len(events); n += 1 + len(events)/50 {
+			for n := 1; n <= len(events); n += 1 + len(events)/30 {
 				cuts++
 				head := write(t, view, events[:n], 0, false)
 				if head+write(t, view, events, events[n-1].Seq, true) != whole {
@@ -210,7 +210,7 @@ func TestLogsCutAnywhere(t *testing.T) {
 func TestEveryPrefixIsAWholeStream(t *testing.T) {
 	for _, events := range logs(t) {
 		for reader, view := range readers(t) {
-			for n := 1; n <= len(events); n += 1 + len(events)/50 {
+			for n := 1; n <= len(events); n += 1 + len(events)/30 {
 				frames := check(t, reader, write(t, view, events[:n], 0, true))
 				last := frames[len(frames)-1]["type"]
 				if open := !events[n-1].Type.Terminal(); open && last != "error" {
