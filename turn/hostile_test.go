@@ -507,3 +507,35 @@ func TestEndBeforeTheBeginning(t *testing.T) {
 		}
 	}
 }
+
+// A conversation that is deleted while its turn begins is not found.
+func TestDeletedWhileBeginning(t *testing.T) {
+	r := newRig(t, turn.Config{}, nil)
+	g := gated{r.store, make(chan string, 1), make(chan struct{})}
+	reg, err := block.NewRegistry(block.Builtins()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := turn.New(turn.Config{Store: g, Model: r.model, Tools: r.tools, Registry: reg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		m, err := r.store.MessageOf(context.Background(), <-g.began)
+		if err == nil {
+			err = r.store.DeleteConversation(context.Background(), alice, m.Conversation)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		close(g.gate)
+	}()
+	_, err = runner.Start(t.Context(), turn.Request{Owner: alice, Text: "go"})
+	var te *turn.Error
+	if !errors.As(err, &te) || te.Code != turn.CodeNotFound {
+		t.Errorf("%v", err)
+	}
+	for runner.Running() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+}

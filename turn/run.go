@@ -124,7 +124,7 @@ func (r *Runner) launch(ctx context.Context, t *run, body func(context.Context, 
 	select {
 	case err := <-first:
 		if err != nil {
-			return storeError("write the first event", err)
+			return t.unbegun(err)
 		}
 		return nil
 	case <-ctx.Done():
@@ -133,12 +133,24 @@ func (r *Runner) launch(ctx context.Context, t *run, body func(context.Context, 
 	}
 }
 
+// unbegun words why the first event could not be written.
+func (t *run) unbegun(err error) error {
+	const doing = "write the first event"
+	if errors.Is(err, store.ErrStaleLease) {
+		if _, gone := t.r.cfg.Store.MessageOf(context.Background(), t.message.ID); errors.Is(gone, store.ErrNotFound) {
+			return storeError(doing, gone) // deleted meanwhile
+		}
+		return &Error{Code: CodeInterrupted, Message: "The answer was interrupted.", Retryable: true, Err: fmt.Errorf("%s: %w", doing, err)}
+	}
+	return storeError(doing, err)
+}
+
 // refuse gives back what was taken for a run that may not start.
 func (t *run) refuse(err *Error) error {
 	t.message.Status = event.StatusError
 	t.message.Err = &event.ErrorData{Code: err.Code, Message: err.Message, Retryable: true}
 	if !t.follow {
-		if perr := t.r.cfg.Store.PutMessage(context.Background(), t.message); perr != nil {
+		if perr := t.r.cfg.Store.PutMessage(context.Background(), t.message); perr != nil && !errors.Is(perr, store.ErrNotFound) {
 			t.log.Error("store message", "err", perr)
 		}
 	}
