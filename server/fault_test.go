@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -96,12 +97,14 @@ func faultRig(t testing.TB, st store.Store, m model.Model, tools []tool.Tool, li
 	if limits.Coalesce == 0 {
 		limits.Coalesce = -1
 	}
-	runner, err := turn.New(turn.Config{Store: st, Model: m, Tools: set, Registry: reg, Limits: limits})
+	runner, err := turn.New(turn.Config{
+		Store: st, Model: m, Tools: set, Registry: reg, Limits: limits, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return newRigOn(t, st, append([]func(*Config){func(c *Config) {
-		c.Runner, c.Model = runner, m.Info()
+		c.Runner, c.Model, c.Logger = runner, m.Info(), slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 			defer cancel()
