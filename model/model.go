@@ -25,7 +25,8 @@ type Model interface {
 	// from the calling goroutine; an error returned by on ends the stream and
 	// is returned. The Response is complete when err is nil. On error it holds
 	// what had arrived, so that text already shown can be kept; its calls must
-	// then not be run. Errors of the endpoint are *Error.
+	// then not be run. Errors of the endpoint are *Error. Stream returns soon
+	// after ctx has ended: the turn waits for it.
 	Stream(ctx context.Context, req Request, on func(Delta) error) (Response, error)
 }
 

@@ -25,7 +25,10 @@ type Tool interface {
 	// DATA_FETCH_FAILED without its text.
 	//
 	// The caller's identity is in ctx (CallerFrom). ctx ends with the turn,
-	// with the tool's own timeout and when the user stops.
+	// with the tool's own timeout and when the user stops; a run that goes on
+	// for long after that is left alone, and what it writes then is refused. A
+	// panic of Run is a TOOL_PANIC; one in a goroutine that Run starts ends the
+	// process, as everywhere in Go, and must be recovered there.
 	Run(ctx context.Context, args json.RawMessage, out *Out) error
 }
 
