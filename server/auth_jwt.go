@@ -166,8 +166,12 @@ func (a *jwtAuth) Authenticate(r *http.Request) (tool.Caller, store.Owner, error
 		return fail(errNoCredentials)
 	}
 	claims := jwt.MapClaims{}
-	if _, err := a.parser.ParseWithClaims(raw, claims, a.key); err != nil {
+	parsed, err := a.parser.ParseWithClaims(raw, claims, a.key)
+	if err != nil {
 		return fail(fmt.Errorf("token: %w", err))
+	}
+	if _, ok := parsed.Header["crit"]; ok { // RFC 7515 §4.1.11
+		return fail(errors.New("token: it demands an extension that is not known here"))
 	}
 	user, err := claim(claims, a.opt.UserClaim)
 	if err != nil {

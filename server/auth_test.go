@@ -98,6 +98,18 @@ func TestProxyAuth(t *testing.T) {
 
 var secret = []byte("0123456789abcdef0123456789abcdef")
 
+// critical is a token with an extension that readers must know.
+func critical(t *testing.T, key any, claims jwt.MapClaims) string {
+	t.Helper()
+	tok := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
+	tok.Header["crit"] = []string{"b64"}
+	s, err := tok.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func token(t *testing.T, method jwt.SigningMethod, key any, kid string, claims jwt.MapClaims) string {
 	t.Helper()
 	tok := jwt.NewWithClaims(method, claims)
@@ -147,6 +159,7 @@ func TestJWTSecret(t *testing.T) {
 		"none":            token(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "", good()),
 		"HS512":           token(t, jwt.SigningMethodHS512, secret, "", good()),
 		"EdDSA":           token(t, jwt.SigningMethodEdDSA, private, "", good()),
+		"critical":        critical(t, secret, good()),
 		"another secret":  token(t, jwt.SigningMethodHS256, []byte("another secret of thirty-two byt"), "", good()),
 		"expired":         change("exp", now.Add(-time.Minute).Unix()),
 		"no exp":          change("exp", nil),
