@@ -12,5 +12,6 @@ check() { # folder
 }
 
 check ubp
+check cards
 check agui
 check aisdk

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Message, read } from "./reader.mjs";
-import { frames, serve } from "./server.mjs";
+import { frames, serve } from "../recorded.mjs";
 
 const golden = new URL("../../wire/ubp/testdata/golden/", import.meta.url);
 const file = (name) => readFileSync(new URL(name, golden), "utf8");

@@ -22,7 +22,6 @@ import (
 
 // client is what a client of card messages keeps.
 type client struct {
-	msg      string
 	seq      uint64
 	Markdown string                     `json:"markdown"`
 	Cards    map[string]json.RawMessage `json:"cards"`
