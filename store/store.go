@@ -193,7 +193,8 @@ type ListOptions struct {
 // transaction.
 type BeginTurn struct {
 	Owner Owner
-	// Conversation is created when it does not exist.
+	// Conversation is created when it does not exist; one without a title gets
+	// this one's.
 	Conversation Conversation
 	// User is the new user message; nil when the turn answers an existing one
 	// (regenerate).

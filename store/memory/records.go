@@ -180,6 +180,9 @@ func (s *Store) Begin(ctx context.Context, b store.BeginTurn) error {
 	m.Owner, m.Conversation = b.Owner, c.ID
 	s.insert(c, m)
 	c.Running, c.Leaf = m.ID, m.ID
+	if c.Title == "" {
+		c.Title = b.Conversation.Title
+	}
 	if b.IdempotencyKey != "" {
 		s.keys[k] = begun{store.ReplayError{Msg: m.ID, User: question, Conversation: c.ID}, b.Fingerprint}
 	}

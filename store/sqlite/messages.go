@@ -184,6 +184,11 @@ func (s *Store) begin(t *tx, b store.BeginTurn) error {
 	if _, err := t.exec("UPDATE conversations SET running = ?, leaf = ? WHERE id = ?", m.ID, m.ID, conv); err != nil {
 		return wrap("begin", err)
 	}
+	if title := b.Conversation.Title; title != "" {
+		if _, err := t.exec("UPDATE conversations SET title = ?, folded = ? WHERE id = ? AND title = ''", title, fold(title), conv); err != nil {
+			return wrap("begin", err)
+		}
+	}
 	if err := s.touch(t, conv); err != nil {
 		return err
 	}

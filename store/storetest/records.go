@@ -57,6 +57,25 @@ func testBegin(t *testing.T, s store.Store) {
 	want(t, s.PutMessage(ctx, store.Message{ID: "m_none", Owner: alice, Status: event.StatusDone}), store.ErrNotFound)
 }
 
+func testTitleOfFirstQuestion(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	for title, want := range map[string]string{"": "question", "Chosen": "Chosen"} {
+		id := "c_" + title
+		must(t, s.CreateConversation(ctx, store.Conversation{ID: id, Owner: alice, Title: title}))
+		b := turn(alice, id, "", "question")
+		b.Conversation.Title = "question"
+		must(t, s.Begin(ctx, b))
+		c, err := s.Conversation(ctx, alice, id)
+		if err != nil || c.Title != want {
+			t.Errorf("a conversation titled %q is called %q after its first turn, want %q (%v)", title, c.Title, want, err)
+		}
+	}
+	found, _, err := s.Conversations(ctx, alice, store.ListOptions{Query: "question"})
+	if err != nil || len(found) != 2 {
+		t.Errorf("%d conversations found by their question (%v)", len(found), err)
+	}
+}
+
 func testOneTurn(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	b := turn(alice, "c_1", "", "question")

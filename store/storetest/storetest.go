@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"signals/watched", testSignals},
 		{"signals/are for one group", testSignalsGroup},
 		{"records/begin and put", testBegin},
+		{"records/title of the first question", testTitleOfFirstQuestion},
 		{"records/one turn per conversation", testOneTurn},
 		{"records/idempotency", testIdempotency},
 		{"records/refused begin leaves nothing", testBeginAtomic},
