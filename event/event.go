@@ -211,6 +211,18 @@ type SnapshotData struct {
 	Blocks []block.Block `json:"blocks"`
 	Seq    uint64        `json:"seq"`
 	Status Status        `json:"status"`
+
+	// What the forgotten events said of the message itself.
+
+	ConversationID string         `json:"conversationId,omitempty"`
+	UserMessageID  string         `json:"userMessageId,omitempty"`
+	TS             int64          `json:"ts,omitempty"` // of the start, epoch ms
+	Model          *Model         `json:"model,omitempty"`
+	FinishReason   string         `json:"finishReason,omitempty"`
+	Usage          *Usage         `json:"usage,omitempty"`
+	Error          *ErrorData     `json:"error,omitempty"`
+	Reasoning      string         `json:"reasoning,omitempty"`
+	Tools          []ToolActivity `json:"tools,omitempty"`
 }
 
 // State is a message folded from its events.

@@ -204,6 +204,13 @@ func (f *Folder) restore(s SnapshotData, seq uint64) {
 		}
 	}
 	f.st.Seq, f.st.Status = seq, s.Status
+	f.st.Start = StartData{ConversationID: s.ConversationID, UserMessageID: s.UserMessageID, TS: s.TS, Model: s.Model}
+	f.st.FinishReason, f.st.Usage, f.st.Err = s.FinishReason, Usage{}, s.Error
+	if s.Usage != nil {
+		f.st.Usage = *s.Usage
+	}
+	f.st.Tools = slices.Clone(s.Tools)
+	f.reasoning = jsonx.AppendEscaped(nil, s.Reasoning)
 	f.st.Open = s.Status == StatusRunning
 	for _, b := range s.Blocks {
 		f.st.Open = f.st.Open || b.Status == block.StatusLoading

@@ -23,6 +23,7 @@ func TestDialects(t *testing.T) {
 	}{
 		{"native", "event: block_end\n", false},
 		{"ubp", `{"type":"ui_block","data":{"id":`, false},
+		{"cards", `"type":"append"`, false},
 		{"agui", `"type":"RUN_FINISHED"`, false},
 		{"agui&version=1", `"type":"RUN_FINISHED"`, false},
 		{"aisdk", "data: [DONE]", true},

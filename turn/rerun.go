@@ -133,7 +133,9 @@ func (r *Runner) folded(ctx context.Context, m store.Message, last uint64) *even
 	f := event.NewFolder(m.ID)
 	for ev, err := range r.cfg.Store.Read(ctx, m.ID, 0) {
 		if err != nil {
-			return event.FromSnapshot(m.ID, event.SnapshotData{Blocks: m.Blocks, Seq: last, Status: m.Status})
+			s := store.Snapshot(m)
+			s.Seq = last
+			return event.FromSnapshot(m.ID, s)
 		}
 		f.Apply(ev)
 	}

@@ -220,8 +220,7 @@ func (s *Store) after(ctx context.Context, msg string, after uint64) ([]event.Ev
 func (s *Store) snapshot(msg string, l *messageLog) (event.Event, error) {
 	data := event.SnapshotData{Blocks: []block.Block{}, Seq: l.trimmed, Status: event.StatusDone}
 	if m := s.messages[msg]; m != nil {
-		data.Seq, data.Status = m.Seq, m.Status
-		data.Blocks = append(data.Blocks, m.Blocks...)
+		data = store.Snapshot(s.view(m))
 	}
 	b, err := json.Marshal(data)
 	return event.Event{Msg: msg, Type: event.Snapshot, Seq: data.Seq, Group: l.group, Data: b}, err

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -259,21 +258,16 @@ func (r *reader) chunks(ctx context.Context, log int64, last uint64) error {
 func (s *Store) snapshot(ctx context.Context, msg string) (event.Event, error) {
 	e := event.Event{Msg: msg, Type: event.Snapshot}
 	var trimmed uint64
-	var blocks []byte
-	var seq sql.NullInt64
-	var status sql.NullString
-	err := s.scan(ctx, `SELECT l.trimmed, l.grp, l.last_at, m.blocks, m.seq, m.status
-		FROM logs l LEFT JOIN messages m ON m.id = l.msg WHERE l.msg = ?`, []any{msg},
-		&trimmed, &e.Group, &e.At, &blocks, &seq, &status)
+	err := s.scan(ctx, "SELECT trimmed, grp, last_at FROM logs WHERE msg = ?", []any{msg}, &trimmed, &e.Group, &e.At)
 	if err != nil {
 		return e, wrap("read "+msg, err)
 	}
 	data := event.SnapshotData{Blocks: []block.Block{}, Seq: trimmed, Status: event.StatusDone}
-	if seq.Valid {
-		data.Seq, data.Status = uint64(seq.Int64), event.Status(status.String)
-		if err := json.Unmarshal(blocks, &data.Blocks); err != nil {
-			return e, fmt.Errorf("sqlite: read %s: %w", msg, err)
-		}
+	switch m, err := s.MessageOf(ctx, msg); {
+	case err == nil:
+		data = store.Snapshot(m)
+	case !errors.Is(err, store.ErrNotFound): // a log without a record
+		return e, err
 	}
 	e.Seq = data.Seq
 	e.Data, err = json.Marshal(data)

@@ -308,6 +308,9 @@ func testSnapshot(t *testing.T, s store.Store) {
 		if data.Seq != 5 || data.Status != event.StatusDone || len(data.Blocks) != 1 || string(data.Blocks[0].Payload) != `"the answer"` {
 			t.Fatalf("snapshot %+v", data)
 		}
+		if data.ConversationID != "c_1" || data.UserMessageID != b.User.ID || data.TS == 0 || data.FinishReason != event.FinishStop {
+			t.Fatalf("the snapshot does not say what the message came to: %+v", data)
+		}
 	}
 	sameEvents(t, collect(t, s.Read(ctx, msg, 5)), nil)
 	seq, open, err := s.Last(ctx, msg)

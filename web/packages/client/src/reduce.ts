@@ -143,6 +143,18 @@ function apply(m: Message, e: Envelope): Message {
       m.blocks = e.data.blocks;
       m.seq = Math.max(e.seq, e.data.seq);
       m.status = e.data.status;
+      // What the forgotten events said of the message itself.
+      for (const key of [
+        "model",
+        "finishReason",
+        "usage",
+        "error",
+        "reasoning",
+        "tools",
+      ] as const) {
+        const value = e.data[key];
+        if (value !== undefined) Object.assign(m, { [key]: value });
+      }
       m.before = refreshing(m.blocks);
       return m;
     case "done":

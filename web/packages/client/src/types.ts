@@ -184,7 +184,10 @@ export interface EventData {
   };
   pending_question_end: { questionId: string; status: string };
   annotation: { kind: string; blockId?: string } & Record<string, unknown>;
-  snapshot: { blocks: Block[]; seq: number; status: MessageStatus };
+  snapshot: { blocks: Block[]; seq: number; status: MessageStatus } & Pick<
+    Message,
+    "model" | "finishReason" | "usage" | "error" | "reasoning" | "tools"
+  > & { conversationId?: string };
   done: { finishReason: FinishReason; usage?: Usage; model?: ModelInfo };
   error: ErrorInfo;
 }
