@@ -8,9 +8,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/nearest"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/tool"
 )
@@ -47,12 +49,16 @@ func (c Config) Check(ctx context.Context) error {
 		return err
 	}
 	_, err = tool.NewSet(tools...)
+	var known []string
+	for _, t := range app.registry.Types() {
+		known = append(known, block.ShortName(t.Name))
+	}
 	for i, tc := range c.Tools {
 		if tc.Block == nil {
 			continue
 		}
 		if _, ok := app.registry.Lookup(tc.Block.Type, tc.Block.Version); !ok {
-			err = errors.Join(err, fmt.Errorf("tools[%d]: tool %q: block type %q is not registered", i, tc.Name, block.ShortName(tc.Block.Type)))
+			err = errors.Join(err, fmt.Errorf("tools[%d]: tool %q: block type %q is not registered%s", i, tc.Name, block.ShortName(tc.Block.Type), didYouMean(nearest.Of(block.ShortName(tc.Block.Type), known))))
 		}
 	}
 	return errors.Join(err, closeSources())
@@ -73,21 +79,24 @@ func (c Config) Doctor(ctx context.Context) []Finding {
 		note("configuration", "", err, "mend the file or the environment as the message says")
 		return found
 	}
-	note("configuration", fmt.Sprintf("%d sources, %d tools", len(c.Sources), len(c.Tools)), nil, "")
+	note("configuration", fmt.Sprintf("sources: %d, tools: %d", len(c.Sources), len(c.Tools)), nil, "")
 	data := c.Data
 	if data == "" {
 		data = "inlay-data"
 	}
 	note("data directory", data, writable(data), "make the directory writable or name another with --data")
-	addr := c.Addr
+	addr, detail := c.Addr, c.Addr
 	if addr == "" {
-		addr = "127.0.0.1:8080"
+		addr, detail = "127.0.0.1:8080", "127.0.0.1:8080"
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = ln.Close()
+	case c.Addr == "" && errors.Is(err, syscall.EADDRINUSE):
+		err, detail = nil, addr+" is busy; the next free port will be used"
 	}
-	note("address", addr, err, "stop what uses the port or name another with --addr")
+	note("address", detail, err, "stop what uses the port or name another with --addr")
 	if c.Auth.JWKSURL != "" {
 		_, err := c.newAuth(ctx, slog.New(slog.DiscardHandler))
 		note("keys", c.Auth.JWKSURL, err, "check auth.jwks_url and the way to it")

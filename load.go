@@ -1,6 +1,7 @@
 package inlay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -74,9 +75,16 @@ func readYAML(path string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	m := map[string]any{}
-	if err := yaml.Unmarshal(raw, &m); err != nil {
+	var file any
+	if err := yaml.Unmarshal(raw, &file); err != nil {
+		if bytes.HasPrefix(raw, []byte("\t")) || bytes.Contains(raw, []byte("\n\t")) {
+			err = fmt.Errorf("%w (YAML is indented with spaces, not with tabs)", err)
+		}
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
+	}
+	m, ok := file.(map[string]any)
+	if !ok && file != nil {
+		return nil, fmt.Errorf("read configuration %s: the file must hold keys, such as model or tools", path)
 	}
 	for key, instead := range secretKeys {
 		section, name, _ := strings.Cut(key, ".")
@@ -172,7 +180,7 @@ func decode(m map[string]any, c *Config) error {
 		return fmt.Errorf("decode configuration: %w", err)
 	}
 	if err := dec.Decode(m); err != nil {
-		return fmt.Errorf("decode configuration: %w", err)
+		return errors.Join(worded(err, "")...)
 	}
 	if len(meta.Unused) == 0 {
 		return nil
@@ -183,6 +191,57 @@ func decode(m map[string]any, c *Config) error {
 		errs = append(errs, fmt.Errorf("unknown key %q%s", key, didYouMean(nearestKey(key))))
 	}
 	return errors.Join(errs...)
+}
+
+// worded says what the decoder found in the words of the file: one error for
+// each key, with what is expected there.
+func worded(err error, key string) []error {
+	var expected reflect.Type
+	var value any
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		var errs []error
+		for _, one := range e.Unwrap() {
+			errs = append(errs, worded(one, key)...)
+		}
+		return errs
+	case *mapstructure.DecodeError:
+		return worded(e.Unwrap(), e.Name())
+	case *mapstructure.ParseError:
+		expected, value = e.Expected.Type(), e.Value
+	case *mapstructure.UnconvertibleTypeError:
+		expected, value = e.Expected.Type(), e.Value
+	default:
+		if key == "" && errors.Unwrap(err) != nil {
+			return worded(errors.Unwrap(err), key)
+		}
+		return []error{fmt.Errorf("%s: %w", key, err)}
+	}
+	if s, ok := value.(string); ok {
+		return []error{fmt.Errorf("%s: %q is not %s", key, s, kindOf(expected))}
+	}
+	return []error{fmt.Errorf("%s must be %s", key, kindOf(expected))}
+}
+
+// kindOf names a type for people who write YAML.
+func kindOf(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "text"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "a section of keys"
+	}
 }
 
 // durations reads "10s"; a bare number would be nanoseconds, which nobody

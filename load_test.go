@@ -3,8 +3,11 @@ package inlay_test
 import (
 	"context"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +88,11 @@ func TestLoadErrors(t *testing.T) {
 		{"bare duration", "limits: { coalesce: 30 }", "", "write it with a unit"},
 		{"wrong duration", "limits: { coalesce: soon }", "", "is not a duration"},
 		{"not YAML", "model: [", "", "yaml"},
-		{"wrong kind", "agent: { max_steps: many }", "", "max_steps"},
+		{"indented with a tab", "model:\n\tname: x", "", "not with tabs"},
+		{"a list", "- model", "", "the file must hold keys"},
+		{"wrong kind", "agent: { max_steps: many }", "", `agent.max_steps: "many" is not a whole number`},
+		{"wrong kind in a list", "tools: [{ name: [a] }]", "", "tools[0].name must be text"},
+		{"wrong kind by variable", "", "INLAY_CAPABILITIES_STRICT=maybe", `capabilities.strict: "maybe" is not true or false`},
 		{"unknown variable", "", "INLAY_MODEL_BASE_ULR=x", "did you mean INLAY_MODEL_BASE_URL?"},
 	} {
 		_, err := inlay.Load(write(t, c.yaml), []string{c.env})
@@ -108,7 +115,7 @@ func TestCheckErrors(t *testing.T) {
 		{"auth mode", "auth: { mode: jwtt }", "did you mean jwt?"},
 		{"source", sales + "tools: [{ name: a, description: b, source: salse, query: 'SELECT 1' }]", "did you mean sales?"},
 		{"query missing", sales + "tools: [{ name: a, description: b, source: sales }]", "query is required"},
-		{"block type", sales + "tools: [{ name: a, description: b, source: sales, query: 'SELECT 1', block: { type: chrat, payload: '{}' } }]", `"chrat" is not registered`},
+		{"block type", sales + "tools: [{ name: a, description: b, source: sales, query: 'SELECT 1', block: { type: chrat, payload: '{}' } }]", `"chrat" is not registered; did you mean chart?`},
 		{"bad jq", sales + "tools: [{ name: a, description: b, source: sales, query: 'SELECT 1', block: { type: table, payload: '{' } }]", "payload"},
 		{"two kinds", "sources: { s: {} }", "exactly one of sql and http"},
 	} {
@@ -138,5 +145,47 @@ func TestDevModeStaysOnLoopback(t *testing.T) {
 	err = app.Serve(ctx, ln, nil)
 	if err == nil || !strings.Contains(err.Error(), "loopback") {
 		t.Errorf("serve on all addresses: %v", err)
+	}
+}
+
+// TestDoctor expects what will not work to be found, with a cure, and the rest
+// to be called good.
+func TestDoctor(t *testing.T) {
+	busy, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = busy.Close() }()
+	endpoint := httptest.NewServer(http.NotFoundHandler())
+	defer endpoint.Close()
+	failing := func(cfg inlay.Config) []string {
+		cfg.Data = t.TempDir()
+		var what []string
+		for _, f := range cfg.Doctor(t.Context()) {
+			if f.Err != nil {
+				what = append(what, f.What)
+			}
+			if (f.Err != nil) != (f.Cure != "") {
+				t.Errorf("%s: error %v with cure %q", f.What, f.Err, f.Cure)
+			}
+		}
+		return what
+	}
+	for _, c := range []struct {
+		name string
+		cfg  inlay.Config
+		want []string
+	}{
+		{"nothing configured, whether the default port is free or not", inlay.Config{}, nil},
+		{"busy port that was asked for", inlay.Config{Addr: busy.Addr().String()}, []string{"address"}},
+		{"configuration", inlay.Config{Model: inlay.ModelConfig{Name: "x"}}, []string{"configuration"}},
+		{"database that is not there", inlay.Config{Addr: "127.0.0.1:0", Sources: map[string]inlay.SourceConfig{
+			"shop": {SQL: &inlay.SQLSource{DSN: "sqlite:" + filepath.Join(t.TempDir(), "none.db")}},
+		}}, []string{"source shop"}},
+		{"model's endpoint", inlay.Config{Addr: "127.0.0.1:0", Model: inlay.ModelConfig{BaseURL: endpoint.URL, Name: "x"}}, []string{"model"}},
+	} {
+		if got := failing(c.cfg); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q failed, want %q", c.name, got, c.want)
+		}
 	}
 }
