@@ -116,6 +116,12 @@ type received struct {
 	frames            map[uint64]string
 }
 
+func (r *received) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.frames)
+}
+
 // read collects frames until the stream ends, however it ends.
 func (r *received) read(body io.Reader) {
 	sc := bufio.NewScanner(body)
@@ -163,8 +169,9 @@ func TestKill9(t *testing.T) {
 		var wg sync.WaitGroup
 		all := make([]*received, streams)
 		for i := range streams {
-			r := &received{frames: map[uint64]string{}}
-			all[i] = r
+			all[i] = &received{frames: map[uint64]string{}}
+		}
+		for i, r := range all {
 			wg.Go(func() {
 				resp, err := ask(t.Context(), c.url, "", fmt.Sprintf("question %d", i))
 				if err != nil {
@@ -175,7 +182,16 @@ func TestKill9(t *testing.T) {
 				r.read(resp.Body)
 			})
 		}
-		time.Sleep(time.Duration(100+rand.IntN(700)) * time.Millisecond)
+		// The moment is counted in events, so that a slow machine is killed in
+		// the middle of its work too.
+		moment, late := 1+rand.IntN(4000), time.Now().Add(20*time.Second)
+		for seen := 0; seen < moment && time.Now().Before(late); {
+			time.Sleep(time.Millisecond)
+			seen = 0
+			for _, r := range all {
+				seen += r.count()
+			}
+		}
 		if err := c.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
