@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"slices"
@@ -173,6 +174,7 @@ func decode(m map[string]any, c *Config) error {
 		MatchName: func(key, field string) bool { return key == field },
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(
 			durations,
+			wholeNumbers,
 			mapstructure.StringToSliceHookFunc(","),
 		),
 	})
@@ -242,6 +244,17 @@ func kindOf(t reflect.Type) string {
 	default:
 		return "a section of keys"
 	}
+}
+
+// wholeNumbers refuses 1.5 where it would silently become 1.
+func wholeNumbers(_, to reflect.Type, v any) (any, error) {
+	if k := to.Kind(); k != reflect.Int && k != reflect.Int64 {
+		return v, nil
+	}
+	if f, ok := v.(float64); ok && f != math.Trunc(f) {
+		return nil, fmt.Errorf("%v is not a whole number", v)
+	}
+	return v, nil
 }
 
 // durations reads "10s"; a bare number would be nanoseconds, which nobody

@@ -93,6 +93,7 @@ func TestLoadErrors(t *testing.T) {
 		{"wrong kind", "agent: { max_steps: many }", "", `agent.max_steps: "many" is not a whole number`},
 		{"wrong kind in a list", "tools: [{ name: [a] }]", "", "tools[0].name must be text"},
 		{"wrong kind by variable", "", "INLAY_CAPABILITIES_STRICT=maybe", `capabilities.strict: "maybe" is not true or false`},
+		{"fraction", "agent: { max_steps: 1.5 }", "", "1.5 is not a whole number"},
 		{"unknown variable", "", "INLAY_MODEL_BASE_ULR=x", "did you mean INLAY_MODEL_BASE_URL?"},
 	} {
 		_, err := inlay.Load(write(t, c.yaml), []string{c.env})

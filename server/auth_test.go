@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -11,6 +12,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -185,11 +187,20 @@ func TestJWTSecret(t *testing.T) {
 		t.Error("a token under another scheme was taken")
 	}
 
-	r := newRig(t, func(c *Config) { c.Auth = a })
+	var log bytes.Buffer
+	r := newRig(t, func(c *Config) {
+		c.Auth = a
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
 	want[any](r.as(tok), 200, "GET", "/v1/conversations", nil)
-	res := r.as(change("exp", 1)).request("GET", "/v1/conversations", nil)
+	expired := change("exp", 1)
+	res := r.as(expired).request("GET", "/v1/conversations", nil)
 	if b := r.body(res); res.StatusCode != 401 || res.Header.Get("WWW-Authenticate") != "Bearer" || strings.Contains(string(b), "expired") {
 		t.Errorf("%d %s", res.StatusCode, b)
+	}
+	r.srv.Close() // waits for what is still being logged
+	if s := log.String(); !strings.Contains(s, "token refused") || !strings.Contains(s, "expired") || strings.Contains(s, expired) {
+		t.Errorf("the operator is told %q", s)
 	}
 }
 

@@ -133,6 +133,10 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	case a.status >= http.StatusInternalServerError:
 		s.log.Error("request failed", "route", c.route, "trace", c.trace, "code", a.code, "err", err)
+	case a.status == http.StatusUnauthorized && r.Header.Get("Authorization") != "":
+		// Whoever set the identity up must learn why a token does not do; the
+		// client is not told.
+		s.log.Info("token refused", "route", c.route, "trace", c.trace, "err", err)
 	default:
 		s.log.Debug("request refused", "route", c.route, "trace", c.trace, "code", a.code, "err", err)
 	}
