@@ -1,7 +1,6 @@
 package native_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -14,42 +13,15 @@ import (
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/wire"
 	"github.com/inlay-ui/inlay/wire/native"
+	"github.com/inlay-ui/inlay/wire/wiretest"
 )
 
 var update = flag.Bool("update", false, "write the golden streams anew")
 
 // logs reads the golden logs that every reader of events is tested with.
-func logs(t *testing.T) map[string][]event.Event {
+func logs(t testing.TB) map[string][]event.Event {
 	t.Helper()
-	paths, err := filepath.Glob("../../testdata/logs/*.jsonl")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no logs: %v", err)
-	}
-	out := make(map[string][]event.Event)
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var events []event.Event
-		for line := range bytes.Lines(b) {
-			var e struct {
-				MsgID, BlockID string
-				Seq            uint64
-				Group          int
-				At             int64
-				Event          event.Type
-				Data           json.RawMessage
-			}
-			if err := json.Unmarshal(line, &e); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			events = append(events, event.Event{Seq: e.Seq, At: e.At, Group: e.Group, Type: e.Event, Msg: e.MsgID, Block: e.BlockID, Data: e.Data})
-		}
-		out[strings.TrimSuffix(filepath.Base(path), ".jsonl")] = events
-	}
-	t.Logf("%d logs", len(out))
-	return out
+	return wiretest.Logs(t, "../../testdata/logs")
 }
 
 // readers are those whose streams are golden.
