@@ -14,12 +14,3 @@ func New(prefix string) string {
 	}
 	return prefix + "_" + u.String()
 }
-
-// Valid reports whether s has the prefix and the form of an id.
-func Valid(prefix, s string) bool {
-	if len(s) != len(prefix)+1+36 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
-		return false
-	}
-	_, err := uuid.Parse(s[len(prefix)+1:])
-	return err == nil
-}
