@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/inlay-ui/inlay/event"
-	"github.com/inlay-ui/inlay/internal/id"
 	"github.com/inlay-ui/inlay/store/sqlite"
 )
 
@@ -49,7 +49,8 @@ func (r *rig) settled(msg string) messageBody {
 func TestChat(t *testing.T) {
 	r := newRig(t)
 	s := r.ask("", "chart please")
-	if !id.Valid("m", s.msg()) || !id.Valid("c", s.conversation()) || !id.Valid("m", s.userMsg()) {
+	isID := regexp.MustCompile(`^[mc]_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString
+	if !isID(s.msg()) || !isID(s.conversation()) || !isID(s.userMsg()) || s.msg()[0] != 'm' || s.conversation()[0] != 'c' {
 		t.Errorf("ids in headers: %q %q %q", s.msg(), s.conversation(), s.userMsg())
 	}
 	st := r.fold(s)
