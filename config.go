@@ -12,6 +12,12 @@ import (
 	"github.com/inlay-ui/inlay/tool/mapping"
 )
 
+// The address and the data directory of an installation that names none.
+const (
+	DefaultAddr = "127.0.0.1:8080"
+	DefaultData = "inlay-data"
+)
+
 // Config is everything an installation can be told. The zero value runs: all
 // embedded, the demo model, one anonymous user on loopback. The same names, in
 // lower case with underscores, are the keys of the YAML file.

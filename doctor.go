@@ -82,12 +82,12 @@ func (c Config) Doctor(ctx context.Context) []Finding {
 	note("configuration", fmt.Sprintf("sources: %d, tools: %d", len(c.Sources), len(c.Tools)), nil, "")
 	data := c.Data
 	if data == "" {
-		data = "inlay-data"
+		data = DefaultData
 	}
 	note("data directory", data, writable(data), "make the directory writable or name another with --data")
 	addr, detail := c.Addr, c.Addr
 	if addr == "" {
-		addr, detail = "127.0.0.1:8080", "127.0.0.1:8080"
+		addr, detail = DefaultAddr, DefaultAddr
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	switch {

@@ -153,7 +153,7 @@ type parts struct {
 // New checks a configuration and returns an App. Nothing is opened yet.
 func New(cfg Config) (*App, error) {
 	if cfg.Data == "" {
-		cfg.Data = "inlay-data"
+		cfg.Data = DefaultData
 	}
 	log := cfg.Logger
 	if log == nil {
@@ -400,7 +400,7 @@ func (a *App) Handler(ctx context.Context) (http.Handler, error) {
 }
 
 // maintainEvery is how often turns of dead owners are ended; trimEvery how
-// often old logs are forgotten.
+// often a Backend is told to forget old logs.
 const (
 	maintainEvery = 5 * time.Second
 	trimEvery     = 10 * time.Minute
@@ -420,7 +420,8 @@ func (a *App) Maintain(ctx context.Context) {
 		if _, err := a.parts.runner.Recover(ctx); err != nil && ctx.Err() == nil {
 			a.log.Error("end unfinished turns", "err", err)
 		}
-		if time.Since(trimmed) < trimEvery {
+		// The store that Open opened forgets by itself.
+		if a.cfg.Backend == nil || time.Since(trimmed) < trimEvery {
 			continue
 		}
 		trimmed = time.Now()
@@ -440,7 +441,7 @@ func (a *App) Maintain(ctx context.Context) {
 func (a *App) ListenAndServe(ctx context.Context) error {
 	addr := a.cfg.Addr
 	if addr == "" {
-		addr = "127.0.0.1:8080"
+		addr = DefaultAddr
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {

@@ -32,7 +32,7 @@ func main() {
 		kong.Name("inlay"),
 		kong.Description("A generative-UI server for AI assistants."),
 		kong.UsageOnError(),
-		kong.Vars{"version": inlay.Version(), "defaultAddr": defaultAddr},
+		kong.Vars{"version": inlay.Version(), "defaultAddr": inlay.DefaultAddr},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err := k.Run(&c); err != nil {

@@ -23,8 +23,6 @@ type serveCmd struct {
 	NoOpen bool   `name:"no-open" help:"Do not open the page in a browser."`
 }
 
-const defaultAddr = "127.0.0.1:8080"
-
 // load reads the file and the environment and lays the flags over them.
 func (c *serveCmd) load(top *cli) (inlay.Config, error) {
 	cfg, err := inlay.Load(c.Config, os.Environ())
@@ -80,7 +78,7 @@ func (c *serveCmd) Run(ctx context.Context, top *cli) error {
 func listen(ctx context.Context, addr string, log *slog.Logger) (net.Listener, error) {
 	asked := addr != ""
 	if !asked {
-		addr = defaultAddr
+		addr = inlay.DefaultAddr
 	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
