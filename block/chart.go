@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // Limits of a chart's payload.
@@ -269,7 +271,7 @@ func checkChart(payload json.RawMessage) error {
 		for i, r := range c.Data {
 			for _, s := range c.Series {
 				if f, ok := toFloat(r[s.Field]); ok && f < 0 {
-					v.add(pointer([]string{"data", fmt.Sprint(i), s.Field}), "a slice cannot be negative")
+					v.add(jsonx.Pointer("data", fmt.Sprint(i), s.Field), "a slice cannot be negative")
 				}
 			}
 		}
@@ -307,7 +309,7 @@ func (c Chart) checkFields(v *violations) {
 	}
 	if c.OnSelect != nil {
 		for p, f := range c.OnSelect.Params {
-			need(pointer([]string{"onSelect", "params", p}), f)
+			need(jsonx.Pointer("onSelect", "params", p), f)
 		}
 	}
 }
@@ -335,11 +337,11 @@ func (c Chart) checkValues(v *violations) {
 				continue
 			}
 			if _, ok := toFloat(val); !ok {
-				v.add(pointer([]string{"data", fmt.Sprint(i), f}), "must be a number or null")
+				v.add(jsonx.Pointer("data", fmt.Sprint(i), f), "must be a number or null")
 			}
 		}
 		if c.X != nil && c.X.Type == "time" && !validTime(r[c.X.Field]) {
-			v.add(pointer([]string{"data", fmt.Sprint(i), c.X.Field}), "must be an ISO 8601 time or epoch milliseconds")
+			v.add(jsonx.Pointer("data", fmt.Sprint(i), c.X.Field), "must be an ISO 8601 time or epoch milliseconds")
 		}
 	}
 }

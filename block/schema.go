@@ -14,6 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // PatternTimeout bounds the time one pattern may take on one string. A pattern
@@ -97,18 +99,9 @@ func collect(ve *jsonschema.ValidationError, into *SchemaError) {
 		return
 	}
 	into.Violations = append(into.Violations, Violation{
-		Path:    pointer(ve.InstanceLocation),
+		Path:    jsonx.Pointer(ve.InstanceLocation...),
 		Message: ve.ErrorKind.LocalizedString(english),
 	})
-}
-
-func pointer(tokens []string) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(t))
-	}
-	return b.String()
 }
 
 func decodeJSON(b []byte) (any, error) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // Limits of a table's payload. A larger one belongs into a file.
@@ -99,7 +101,7 @@ func checkTable(payload json.RawMessage) error {
 			if val == nil {
 				continue
 			}
-			path := func() string { return pointer([]string{"rows", fmt.Sprint(i), c.Field}) }
+			path := func() string { return jsonx.Pointer("rows", fmt.Sprint(i), c.Field) }
 			switch c.Type {
 			case "number":
 				if _, ok := toFloat(val); !ok {

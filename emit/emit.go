@@ -14,8 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -101,7 +99,6 @@ type Config struct {
 	Cap         int
 	OptionalCap int
 	Now         func() time.Time
-	Logger      *slog.Logger
 	// Appended is called with the number of events of each commit; may be nil.
 	Appended func(n int)
 }
@@ -144,9 +141,6 @@ type Stream struct {
 func New(ctx context.Context, cfg Config) *Stream {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Cap == 0 {
 		cfg.Cap = DefaultCap
@@ -296,14 +290,11 @@ func (s *Stream) put(t event.Type, blockID string, data json.RawMessage) error {
 }
 
 func (s *Stream) putValue(t event.Type, blockID string, v any) error {
-	// Not json.Marshal: it writes < and the like six times as long.
-	var data bytes.Buffer
-	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := jsonx.Marshal(v)
+	if err != nil {
 		return fmt.Errorf("encode %s: %w", t, err)
 	}
-	return s.put(t, blockID, bytes.TrimSuffix(data.Bytes(), []byte{'\n'}))
+	return s.put(t, blockID, data)
 }
 
 // Start writes the message's first event.
@@ -384,13 +375,13 @@ func (s *Stream) flushJoined() error {
 // missing waits for them, unless the text is whole.
 func (s *Stream) flushText(whole bool) error {
 	return s.flushParts(&s.joined, whole, func(part []byte) error {
-		return s.put(event.TextDelta, s.text, appendDelta(nil, part))
+		return s.put(event.TextDelta, s.text, event.TextData(part))
 	})
 }
 
 func (s *Stream) flushReasoning(whole bool) error {
 	return s.flushParts(&s.reasoning, whole, func(part []byte) error {
-		return s.put(event.ReasoningDelta, "", appendDelta(nil, part))
+		return s.put(event.ReasoningDelta, "", event.TextData(part))
 	})
 }
 
@@ -425,14 +416,6 @@ func unfinished(b []byte) int {
 		}
 	}
 	return 0
-}
-
-func appendDelta(dst, text []byte) []byte {
-	dst = slices.Grow(dst, len(text)+16)
-	dst = append(dst, `{"delta":`...)
-	dst = append(dst, '"')
-	dst = jsonx.AppendEscaped(dst, text)
-	return append(dst, `"}`...)
 }
 
 // cutRune cuts b after at most n bytes, never inside a rune.

@@ -37,7 +37,7 @@ func split(payload json.RawMessage) ([]json.RawMessage, error) {
 		return nil, fmt.Errorf("split payload: %w", err)
 	}
 	patches := []json.RawMessage{slices.Concat([]byte(`[{"op":"add","path":"","value":`), frame, []byte(`}]`))}
-	open := slices.Concat([]byte(`{"op":"add","path":`), jsonx.AppendString(nil, "/"+escapePointer(name)+"/-"), []byte(`,"value":`))
+	open := slices.Concat([]byte(`{"op":"add","path":`), jsonx.AppendString(nil, jsonx.Pointer(name, "-")), []byte(`,"value":`))
 	patch, ops := []byte{'['}, 0
 	flush := func() {
 		if ops > 0 {
@@ -65,20 +65,4 @@ func split(payload json.RawMessage) ([]json.RawMessage, error) {
 		}
 	}
 	return patches, nil
-}
-
-// escapePointer escapes one token of a JSON Pointer (RFC 6901 §3).
-func escapePointer(token string) string {
-	out := make([]byte, 0, len(token))
-	for i := range len(token) {
-		switch token[i] {
-		case '~':
-			out = append(out, "~0"...)
-		case '/':
-			out = append(out, "~1"...)
-		default:
-			out = append(out, token[i])
-		}
-	}
-	return string(out)
 }

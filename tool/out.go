@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // Out is what a tool writes to: blocks for the user, a summary for the model.
@@ -105,14 +105,11 @@ func (o *Out) Metric(m block.Metric) error { return o.typed("metric", "", m) }
 func (o *Out) Code(c block.Code) error { return o.typed("code", c.Filename, c) }
 
 func (o *Out) typed(name, title string, payload any) error {
-	// Not json.Marshal: it writes < and the like six times as long.
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(payload); err != nil {
+	raw, err := jsonx.Marshal(payload)
+	if err != nil {
 		return fmt.Errorf("encode %s payload: %w", name, err)
 	}
-	return o.Block(name, 1, block.Meta{Title: title}, bytes.TrimSpace(raw.Bytes()))
+	return o.Block(name, 1, block.Meta{Title: title}, raw)
 }
 
 // Block shows a block of any registered type. Version 0 means the highest

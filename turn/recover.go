@@ -101,7 +101,7 @@ func (r *Runner) recoverLog(ctx context.Context, msg string) error {
 	}
 	out := emit.New(ctx, emit.Config{
 		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: folder, Last: last,
-		Started: r.startOf(st, m), Now: r.cfg.Now, Logger: r.cfg.Logger, Appended: r.cfg.Observer.Events,
+		Started: r.startOf(st, m), Now: r.cfg.Now, Appended: r.cfg.Observer.Events,
 	})
 	err = r.endGroup(ctx, out, m, recorded, lease, last)
 	if _, closeErr := out.Close(); err == nil {

@@ -121,7 +121,7 @@ func (r *Runner) newFollowUp(ctx context.Context, lease store.Lease, last uint64
 	}
 	t.out = emit.New(context.Background(), emit.Config{
 		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: folder, Last: last, Started: started,
-		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now, Logger: t.log,
+		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now,
 		Appended: r.cfg.Observer.Events,
 	})
 	return t

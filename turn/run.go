@@ -67,7 +67,7 @@ func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, 
 	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
 	t.out = emit.New(context.Background(), emit.Config{
 		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Caps: caps, Started: t.began,
-		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now, Logger: t.log,
+		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now,
 		Appended: r.cfg.Observer.Events,
 	})
 	return t

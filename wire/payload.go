@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // MaxWhole is the largest payload, in bytes, that a dialect without deltas
@@ -39,7 +40,7 @@ func Whole(r *block.Registry, b block.Block) (payload json.RawMessage, truncated
 		return nil, false, false
 	}
 	object[name] = json.RawMessage("[]")
-	frame, err := marshal(object)
+	frame, err := jsonx.Marshal(object)
 	if err != nil {
 		return nil, false, false
 	}
@@ -49,7 +50,7 @@ func Whole(r *block.Registry, b block.Block) (payload json.RawMessage, truncated
 		n++
 	}
 	object[name] = append(append([]byte{'['}, bytes.Join(raws(elements[:n]), []byte{','})...), ']')
-	payload, err = marshal(object)
+	payload, err = jsonx.Marshal(object)
 	if err != nil || len(payload) > MaxWhole || r.Validate(b.Type, b.Version, payload) != nil {
 		return nil, false, false
 	}
@@ -62,15 +63,4 @@ func raws(list []json.RawMessage) [][]byte {
 		out[i] = raw
 	}
 	return out
-}
-
-// marshal is json.Marshal without the escapes that only HTML needs.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -62,3 +62,22 @@ func TestAppendStringDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
+
+func TestMarshal(t *testing.T) {
+	got, err := Marshal(map[string]string{"html": "<b>&</b>", "text": "各区域\n"})
+	if err != nil || string(got) != `{"html":"<b>&</b>","text":"各区域\n"}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := Marshal(func() {}); err == nil {
+		t.Error("a function was encoded")
+	}
+}
+
+func TestPointer(t *testing.T) {
+	if got := Pointer("a/b", "c~d", "0"); got != "/a~1b/c~0d/0" {
+		t.Error(got)
+	}
+	if got := Pointer(); got != "" {
+		t.Error(got)
+	}
+}

@@ -96,7 +96,6 @@ type Encoder struct {
 	status   event.Status // of that snapshot
 	runID    string
 	ev       event.Event // being encoded
-	buf      bytes.Buffer
 }
 
 // known is a block as the client has it.
@@ -467,7 +466,7 @@ func (e *Encoder) restore(dst []byte, blocks []block.Block, whole bool) ([]byte,
 			k := e.know(b)
 			if k.text {
 				k.message, k.sent = k.id, e.text(k, b)
-			} else if k.rest, err = e.marshal(withoutPayload(b)); err != nil {
+			} else if k.rest, err = jsonx.Marshal(withoutPayload(b)); err != nil {
 				return dst, err
 			}
 			k.payload, k.loading = b.Payload, b.Status == block.StatusLoading
@@ -628,7 +627,7 @@ func (e *Encoder) closeText(dst []byte, k *known, b block.Block) ([]byte, error)
 
 // activity writes a block that the client draws.
 func (e *Encoder) activity(dst []byte, k *known, b block.Block) ([]byte, error) {
-	rest, err := e.marshal(withoutPayload(b))
+	rest, err := jsonx.Marshal(withoutPayload(b))
 	if err != nil {
 		return dst, err
 	}
@@ -807,7 +806,7 @@ func (e *Encoder) tool(dst []byte) ([]byte, error) {
 
 func (e *Encoder) result(dst []byte, c *call, d event.ToolCallData) ([]byte, error) {
 	c.done = true
-	content, err := e.marshal(struct {
+	content, err := jsonx.Marshal(struct {
 		Status     string `json:"status"`
 		DurationMs int64  `json:"durationMs,omitempty"`
 	}{d.Status, d.DurationMs})
@@ -898,24 +897,13 @@ func (e *Encoder) delta(dst []byte, t EventType, id, message string, data json.R
 
 // write writes one frame.
 func (e *Encoder) write(dst []byte, v any) ([]byte, error) {
-	data, err := e.marshal(v)
+	data, err := jsonx.Marshal(v)
 	if err != nil {
 		return dst, err
 	}
 	dst = append(dst, "data: "...)
 	dst = append(dst, data...)
 	return append(dst, '\n', '\n'), nil
-}
-
-// marshal is json.Marshal without the escapes that only HTML needs.
-func (e *Encoder) marshal(v any) ([]byte, error) {
-	e.buf.Reset()
-	enc := json.NewEncoder(&e.buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.Clone(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n"))), nil
 }
 
 // id ends what was written for an event: its seq is the id of the last frame,

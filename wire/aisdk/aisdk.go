@@ -727,15 +727,13 @@ func stringDelta(dst []byte, id, text string) []byte {
 
 // object writes a chunk that ends with an object.
 func object(dst []byte, open string, v any, end string) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := jsonx.Marshal(v)
+	if err != nil {
 		return dst, err
 	}
 	dst = append(dst, "data: "...)
 	dst = append(dst, open...)
-	dst = append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	dst = append(dst, data...)
 	dst = append(dst, end...)
 	return append(dst, "\n\n"...), nil
 }

@@ -376,12 +376,12 @@ func (e *Encoder) fail(b block.Block) error {
 		if !s.card {
 			return nil
 		}
-		raw, err := marshal(b.Err)
+		raw, err := jsonx.Marshal(b.Err)
 		if err != nil {
 			return err
 		}
 		s.has = b
-		e.patch(op{Op: "add", Path: pointer("cards", s.id, "error"), Value: raw})
+		e.patch(op{Op: "add", Path: jsonx.Pointer("cards", s.id, "error"), Value: raw})
 		return nil
 	}
 	if e.waits(b) {
@@ -407,14 +407,14 @@ func (e *Encoder) waits(b block.Block) bool {
 // replace writes a card anew.
 func (e *Encoder) replace(s *segment, b block.Block, card json.RawMessage) {
 	s.card, s.has = true, b
-	e.patch(op{Op: "add", Path: pointer("cards", s.id), Value: card})
+	e.patch(op{Op: "add", Path: jsonx.Pointer("cards", s.id), Value: card})
 }
 
 // drop takes a card away.
 func (e *Encoder) drop(s *segment) {
 	if s.card {
 		s.card = false
-		e.patch(op{Op: "remove", Path: pointer("cards", s.id)})
+		e.patch(op{Op: "remove", Path: jsonx.Pointer("cards", s.id)})
 	}
 }
 
@@ -429,7 +429,7 @@ func (e *Encoder) blockState(id string) error {
 	}
 	s.has.State, s.has.Rev = b.State, b.Rev
 	if state := stateOf(b); state != nil {
-		e.patch(op{Op: "add", Path: pointer("cards", id, "state"), Value: state})
+		e.patch(op{Op: "add", Path: jsonx.Pointer("cards", id, "state"), Value: state})
 		return nil
 	}
 	// Whether there was a state before, and so one to remove, is not known.
@@ -468,11 +468,11 @@ func (e *Encoder) tool(ev event.Event) error {
 func (e *Encoder) patchTools(tools ...*tool) error {
 	var ops []op
 	for _, t := range tools {
-		raw, err := marshal(t)
+		raw, err := jsonx.Marshal(t)
 		if err != nil {
 			return err
 		}
-		ops = append(ops, op{Op: "add", Path: pointer("tools", t.id), Value: raw})
+		ops = append(ops, op{Op: "add", Path: jsonx.Pointer("tools", t.id), Value: raw})
 	}
 	if len(ops) > 0 {
 		e.patch(ops...)
@@ -576,7 +576,7 @@ func (e *Encoder) state() (json.RawMessage, error) {
 			st.Tools[t.id] = t
 		}
 	}
-	return marshal(st)
+	return jsonx.Marshal(st)
 }
 
 // card is what a card-message client knows of a block.
@@ -643,7 +643,7 @@ func (e *Encoder) card(b block.Block) (raw json.RawMessage, body []byte, err err
 			Confirm: a.Confirm, InputSchema: a.InputSchema, Feedback: a.Feedback, DisabledWhen: a.DisabledWhen,
 		})
 	}
-	raw, err = marshal(c)
+	raw, err = jsonx.Marshal(c)
 	return raw, body, err
 }
 
@@ -725,32 +725,11 @@ type op struct {
 }
 
 func (e *Encoder) patch(ops ...op) {
-	raw, err := marshal(struct {
+	raw, err := jsonx.Marshal(struct {
 		Patch []op `json:"patch"`
 	}{ops})
 	if err != nil {
 		panic(err) // strings, and JSON that was marshalled before
 	}
 	e.put(typePatch, raw)
-}
-
-// pointer joins the tokens of a JSON Pointer.
-func pointer(tokens ...string) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(t))
-	}
-	return b.String()
-}
-
-// marshal is json.Marshal without the escapes that only HTML needs.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // gap stands between the blocks of a message.
@@ -42,7 +44,7 @@ func (e *Encoder) sync(s *segment) {
 		return
 	}
 	if rest, ok := bytes.CutPrefix(e.md, old); ok {
-		raw, err := marshal(struct {
+		raw, err := jsonx.Marshal(struct {
 			Markdown string `json:"markdown"`
 		}{string(rest)})
 		if err != nil {

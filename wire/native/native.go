@@ -218,7 +218,7 @@ func (e *Encoder) snapshot(s event.SnapshotData) (json.RawMessage, error) {
 		}
 		out.Blocks[i] = b
 	}
-	data, err := marshal(out)
+	data, err := jsonx.Marshal(out)
 	if err != nil {
 		return nil, fmt.Errorf("native: snapshot: %w", err)
 	}
@@ -244,17 +244,6 @@ func (e *Encoder) Degrade(blocks []block.Block) []block.Block {
 		out[i] = b
 	}
 	return out
-}
-
-// marshal is json.Marshal without the escapes that only HTML needs.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // skip writes a frame that only moves the reader's cursor.

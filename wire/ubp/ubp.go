@@ -175,7 +175,7 @@ func (e *Encoder) start(dst []byte, seq uint64, d event.StartData) ([]byte, erro
 	for _, t := range e.view.Caps.Tokens {
 		s.Supported = append(s.Supported, support{t.Namespace, t.Name, t.Major})
 	}
-	data, err := marshal(s)
+	data, err := jsonx.Marshal(s)
 	if err != nil {
 		return dst, err
 	}
@@ -353,7 +353,7 @@ func (e *Encoder) block(dst []byte, seq uint64, b block.Block) ([]byte, error) {
 		return dst, err
 	}
 	ui.Meta = meta
-	data, err := marshal(ui)
+	data, err := jsonx.Marshal(ui)
 	if err != nil {
 		return dst, err
 	}
@@ -372,7 +372,7 @@ func (e *Encoder) meta(b block.Block, truncated bool) (map[string]json.RawMessag
 		}
 	}
 	own := func(key string, v any) error {
-		raw, err := marshal(v)
+		raw, err := jsonx.Marshal(v)
 		if err == nil {
 			meta["inlay/"+key] = raw
 		}
@@ -438,17 +438,6 @@ func (e *Encoder) snapshot(dst []byte, s event.SnapshotData, seq uint64) ([]byte
 		out = frame(out, 0, string(event.Error), json.RawMessage(`{"code":"internal","message":"The answer ended with an error.","retryable":true}`))
 	}
 	return skip(out, seq), nil
-}
-
-// marshal is json.Marshal without the escapes that only HTML needs.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // appendID writes the id of a frame; 0 is none.
