@@ -107,6 +107,9 @@ type Action struct {
 	ID    string     `json:"id"`
 	Label string     `json:"label"`
 	Kind  ActionKind `json:"kind"`
+	// Action is the name of the registered action that an api action calls; the
+	// ID when empty.
+	Action string `json:"action,omitempty"`
 	// Style is primary, default or danger.
 	Style string `json:"style,omitempty"`
 	// Prompt is the user message that a prompt action becomes; {{name}} stands

@@ -166,6 +166,27 @@ type Message struct {
 	// Siblings are the ids of all messages with the same parent and role,
 	// oldest first, filled on reading.
 	Siblings []string
+	// Feedback is what the owner thinks of it, filled on reading; nil for none.
+	Feedback *Feedback
+}
+
+// TurnState is where a turn is between two of its steps.
+type TurnState struct {
+	Msg   string
+	Owner Owner
+	// Paused turns wait for a person until ExpiresAt.
+	Paused    bool
+	ExpiresAt time.Time
+	// Data is the turn's own. Opaque here.
+	Data json.RawMessage
+}
+
+// Feedback is what a person thinks of an answer.
+type Feedback struct {
+	// Rating is up or down; empty takes an earlier one back.
+	Rating  string    `json:"rating,omitempty"`
+	Comment string    `json:"comment,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // BlockCall is how a block was made, for retry and refresh.
