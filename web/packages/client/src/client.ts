@@ -1,9 +1,19 @@
+import {
+  AddressBook,
+  type AssetUrlOptions,
+  receive,
+  sendForm,
+  type UploadOptions,
+} from "./assets.ts";
 import { networkError, responseError } from "./errors.ts";
 import type { SSEFrame } from "./sse.ts";
 import { persistent, resilient } from "./stream.ts";
 import type {
   ActionRequest,
   ActionResult,
+  Asset,
+  AssetPreview,
+  AssetUrl,
   ChatRequest,
   ClientConfig,
   Connection,
@@ -69,6 +79,11 @@ export class InlayClient {
   readonly #base: string;
   readonly #fetch: typeof fetch;
   readonly #options: ClientOptions;
+  readonly #addresses = new AddressBook(async (id, query) => {
+    const found = await this.#json<AssetUrl>("GET", `/v1/assets/${enc(id)}/url?${query}`);
+    // The server may name it by its path alone.
+    return found.url.startsWith("/") ? { ...found, url: this.#base + found.url } : found;
+  });
 
   constructor(options: ClientOptions = {}) {
     this.#options = options;
@@ -143,14 +158,9 @@ export class InlayClient {
 
   /** Conversations, last changed first; `q` searches titles and text. */
   listConversations(
-    query: { q?: string; cursor?: string; limit?: number } = {},
+    search: { q?: string; cursor?: string; limit?: number } = {},
   ): Promise<Page<Conversation>> {
-    const params = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined && value !== "") params.set(name, String(value));
-    }
-    const search = params.toString();
-    return this.#json("GET", `/v1/conversations${search && `?${search}`}`);
+    return this.#json("GET", `/v1/conversations${query(search)}`);
   }
 
   /** Makes an empty conversation. */
@@ -202,6 +212,80 @@ export class InlayClient {
       parse: parseFeed,
       last: (event) => event.event === "conversation_deleted",
     });
+  }
+
+  /** Stores a file. Its id is then given to {@link chat} as an attachment. */
+  async upload(file: Blob, options: UploadOptions = {}): Promise<Asset> {
+    const name = options.name ?? (file instanceof File ? file.name : "file");
+    const form = new FormData();
+    form.append("file", file, name);
+    const { credentials, fetch: own } = this.#options;
+    const { signal, onProgress } = options;
+    const headers = await this.#headers();
+    const url = `${this.#base}/v1/assets`;
+    if (!own && typeof XMLHttpRequest === "function") {
+      return sendForm(url, form, headers, credentials, options);
+    }
+    const init: RequestInit = { method: "POST", headers, body: form };
+    if (signal) init.signal = signal;
+    if (credentials) init.credentials = credentials;
+    try {
+      const asset = await receive(await this.#fetch(url, init));
+      onProgress?.({ loaded: file.size, total: file.size });
+      return asset;
+    } catch (cause) {
+      throw networkError(cause, signal);
+    }
+  }
+
+  /** What is known of a file. */
+  asset(id: string): Promise<Asset> {
+    return this.#json("GET", `/v1/assets/${enc(id)}`);
+  }
+
+  /** Deletes a file. */
+  async deleteAsset(id: string): Promise<void> {
+    await this.#json("DELETE", `/v1/assets/${enc(id)}`);
+    this.#addresses.forget(id);
+  }
+
+  /**
+   * A signed address of a file that needs no other credentials. It is kept
+   * until shortly before it ends; whoever was refused with it asks once more
+   * with `fresh`.
+   */
+  assetUrl(id: string, options?: AssetUrlOptions): Promise<AssetUrl> {
+    return this.#addresses.get(id, options);
+  }
+
+  /** The bytes of a file, or a range of them. An address that has run out is renewed once. */
+  async assetContent(
+    id: string,
+    options: AssetUrlOptions & { range?: [from: number, to: number]; signal?: AbortSignal } = {},
+  ): Promise<Response> {
+    const { range, signal } = options;
+    const init: RequestInit = {};
+    if (signal) init.signal = signal;
+    if (range) init.headers = { Range: `bytes=${range[0]}-${range[1] - 1}` };
+    try {
+      for (let fresh = options.fresh ?? false; ; fresh = true) {
+        const { url } = await this.assetUrl(id, { ...options, fresh });
+        const response = await this.#fetch(url, init);
+        if (response.ok) return response;
+        const over = response.status === 403 || response.status === 410;
+        if (fresh || !over) throw await responseError(response);
+      }
+    } catch (cause) {
+      throw networkError(cause, signal);
+    }
+  }
+
+  /** A part of what a file shows: rows of a sheet, or the beginning of a text. */
+  assetPreview(
+    id: string,
+    part: { sheet?: string; offset?: number; limit?: number } = {},
+  ): Promise<AssetPreview> {
+    return this.#json("GET", `/v1/assets/${enc(id)}/preview${query(part)}`);
   }
 
   /** What the server tells its page. */
@@ -265,15 +349,20 @@ export class InlayClient {
     signal?: AbortSignal,
     extra: Record<string, string> = {},
   ): Promise<Response> {
-    const headers = new Headers(await this.#options.headers?.());
+    const headers = await this.#headers();
     if (body !== undefined) headers.set("Content-Type", "application/json");
     if (this.blocks) headers.set("X-Blocks", this.blocks.join(","));
-    if (this.lang) headers.set("Accept-Language", this.lang);
     for (const [name, value] of Object.entries(extra)) headers.set(name, value);
     const init: RequestInit = { method, headers, signal };
     if (body !== undefined) init.body = JSON.stringify(body);
     if (this.#options.credentials) init.credentials = this.#options.credentials;
     return this.#fetch(this.#base + path, init);
+  }
+
+  async #headers(): Promise<Headers> {
+    const headers = new Headers(await this.#options.headers?.());
+    if (this.lang) headers.set("Accept-Language", this.lang);
+    return headers;
   }
 
   async #json<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -290,6 +379,16 @@ export class InlayClient {
 
 const sse = { Accept: "text/event-stream" };
 const enc = encodeURIComponent;
+
+/** The members that say something, as the search part of an address. */
+function query(members: Record<string, string | number | undefined>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(members)) {
+    if (value !== undefined && value !== "") params.set(name, String(value));
+  }
+  const search = params.toString();
+  return search && `?${search}`;
+}
 
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

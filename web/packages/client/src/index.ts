@@ -3,6 +3,7 @@
  * framework; each part can be used alone.
  */
 
+export type { AssetUrlOptions, UploadOptions } from "./assets.ts";
 export {
   type ClientOptions,
   type ExportFormat,

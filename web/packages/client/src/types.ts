@@ -232,6 +232,55 @@ export type FeedEvent = {
   [K in keyof FeedData]: { event: K; cursor: number; data: FeedData[K] };
 }[keyof FeedData];
 
+/** The life of a file; only a ready one is served. */
+export type AssetStatus = "pending" | "scanning" | "ready" | "infected" | "error";
+
+/** A file that the server keeps. */
+export interface Asset {
+  id: string;
+  name: string;
+  /** What the bytes are, whatever the sender said. */
+  mime: string;
+  /** In bytes. */
+  size: number;
+  sha256?: string;
+  status: AssetStatus;
+  /** RFC 3339. */
+  createdAt: string;
+  /** As in the payload of a `file` block. */
+  preview?: AssetPreview;
+  width?: number;
+  height?: number;
+  pages?: number;
+}
+
+/** The address of a file's bytes; whoever has it can read them until it ends. */
+export interface AssetUrl {
+  url: string;
+  /** Epoch milliseconds. */
+  expiresAt: number;
+  disposition: "inline" | "attachment";
+}
+
+/** What a file shows, or a part of it. */
+export type AssetPreview =
+  | { kind: "image"; width?: number; height?: number }
+  | {
+      kind: "table";
+      rows: (string | number | boolean | null)[][];
+      sheets?: string[];
+      sheet?: string;
+      /** The number of the first row. */
+      offset?: number;
+      /** Rows in all, where the server counted them. */
+      total?: number;
+      /** There are rows behind these. */
+      more?: boolean;
+    }
+  | { kind: "pdf"; pages?: number }
+  | { kind: "text"; text: string; truncated?: boolean }
+  | { kind: "none" };
+
 /** What the server says about itself to its page. */
 export interface ClientConfig {
   title: string;
@@ -247,6 +296,16 @@ export interface ClientConfig {
   };
   auth: { mode: string };
   limits: { inputBytes: number };
+  /** Absent on servers that take no files. */
+  uploads?: {
+    enabled: boolean;
+    /** The most bytes of one file. */
+    maxBytes: number;
+    /** The most files of one message. */
+    maxFiles: number;
+    /** Media types, whole or as in `image/*`; every type when empty. */
+    accept: string[];
+  };
   showToolDetails: boolean;
 }
 
