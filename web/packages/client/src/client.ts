@@ -1,3 +1,4 @@
+import { newKey, sendAction } from "./actions.ts";
 import {
   AddressBook,
   type AssetUrlOptions,
@@ -22,6 +23,7 @@ import type {
   EventName,
   FeedEvent,
   Message,
+  Rating,
 } from "./types.ts";
 
 /** How an {@link InlayClient} reaches its server. */
@@ -140,10 +142,34 @@ export class InlayClient {
     return this.#again(blockId, "refresh", options);
   }
 
-  /** Runs an action of a block. */
-  action(request: ActionRequest): Promise<ActionResult> {
-    const idempotencyKey = request.idempotencyKey ?? newKey();
-    return this.#json("POST", "/v1/chat/actions", { ...request, idempotencyKey });
+  /**
+   * Runs an action of a block. A request that the network lost is sent again
+   * under its idempotency key, and one that came while something else runs
+   * when the server says so. It throws ConfirmationRequired where the person
+   * has to be asked first, and BlockConflict where the block has changed.
+   */
+  action(request: ActionRequest, options: { signal?: AbortSignal } = {}): Promise<ActionResult> {
+    const body = {
+      ...request,
+      idempotencyKey: request.idempotencyKey ?? newKey(),
+      traceId: request.traceId ?? newKey(),
+    };
+    return sendAction(
+      (signal) => this.#request("POST", "/v1/chat/actions", body, signal),
+      options.signal,
+    );
+  }
+
+  /** Says what the reader thinks of an answer; null takes it back. */
+  async feedback(messageId: string, rating: Rating | null, comment?: string): Promise<void> {
+    await this.#json("POST", `/v1/messages/${enc(messageId)}/feedback`, { rating, comment });
+  }
+
+  /** Reports that a part of a block was used. Never fails, and nothing waits for it. */
+  telemetry(blockId: string, itemId: string, action: string): void {
+    const body = { blockId, itemId, action };
+    // The page may be left by the click that is reported.
+    this.#request("POST", "/v1/telemetry/block-action", body, undefined, {}, true).catch(() => {});
   }
 
   /** One message as it stands. */
@@ -348,12 +374,14 @@ export class InlayClient {
     body?: unknown,
     signal?: AbortSignal,
     extra: Record<string, string> = {},
+    keepalive = false,
   ): Promise<Response> {
     const headers = await this.#headers();
     if (body !== undefined) headers.set("Content-Type", "application/json");
     if (this.blocks) headers.set("X-Blocks", this.blocks.join(","));
     for (const [name, value] of Object.entries(extra)) headers.set(name, value);
     const init: RequestInit = { method, headers, signal };
+    if (keepalive) init.keepalive = true;
     if (body !== undefined) init.body = JSON.stringify(body);
     if (this.#options.credentials) init.credentials = this.#options.credentials;
     return this.#fetch(this.#base + path, init);
@@ -388,11 +416,6 @@ function query(members: Record<string, string | number | undefined>): string {
   }
   const search = params.toString();
   return search && `?${search}`;
-}
-
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
 function parseData(frame: SSEFrame): Record<string, unknown> | undefined {

@@ -3,6 +3,13 @@
  * framework; each part can be used alone.
  */
 
+export {
+  BlockConflict,
+  ConfirmationRequired,
+  newKey,
+  type Violation,
+  violationsOf,
+} from "./actions.ts";
 export type { AssetUrlOptions, UploadOptions } from "./assets.ts";
 export {
   type ClientOptions,

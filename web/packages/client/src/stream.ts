@@ -153,17 +153,19 @@ export async function persistent(
   }
 }
 
-function backoff(attempt: number): number {
+/** The pause before the next try, longer each time. */
+export function backoff(attempt: number): number {
   const full = Math.min(LAST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt);
   return full * (0.75 + Math.random() * 0.5);
 }
 
-function offline(): boolean {
+/** Whether the browser says that there is no network. */
+export function offline(): boolean {
   return globalThis.navigator?.onLine === false;
 }
 
 /** Waits, but not longer than until the network or the page is back. */
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);

@@ -36,14 +36,44 @@ export interface Action {
   id: string;
   label: string;
   kind: ActionKind;
+  /** The registered name of what it does; the id when absent. */
+  action?: string;
   style?: "primary" | "default" | "danger";
   prompt?: string;
   href?: string;
+  /** What the person is asked before it is done. */
   confirm?: string;
   params?: Record<string, unknown>;
   inputSchema?: unknown;
   feedback?: { successText?: string; failureToast?: string };
+  /** The block's state, or its `status`, in which it cannot be done. */
   disabledWhen?: string;
+}
+
+/** The state of a block that was acted on, as the server writes it. Others may have their own. */
+export interface ActionState {
+  status:
+    | "submitting"
+    | "done"
+    | "failed"
+    | "unknown"
+    | "answered"
+    | "expired"
+    | "cancelled"
+    | (string & {});
+  /** Nothing more can be done with the block. */
+  locked?: boolean;
+  actionId?: string;
+  /** Of a question: approve, reject, edit or answer. */
+  answer?: string;
+  /** Epoch milliseconds. */
+  at?: number;
+  /** What was sent, without what must not be shown. */
+  values?: unknown;
+  result?: unknown;
+  /** What came of it, for people. */
+  text?: string;
+  callId?: string;
 }
 
 /** One part of a message. The payload has the shape of its type's schema; text is a string. */
@@ -121,8 +151,19 @@ export interface Message {
   reasoning?: string;
   /** Tool calls in the order they began. */
   tools?: ToolActivity[];
+  /** What the reader thinks of it. */
+  feedback?: Feedback;
   /** Blocks as they were before a retry or refresh that still runs. */
   before?: Record<string, Block>;
+}
+
+/** A thumb. */
+export type Rating = "up" | "down";
+
+/** What a reader thinks of an answer. */
+export interface Feedback {
+  rating?: Rating | null;
+  comment?: string;
 }
 
 /** One conversation in the list. Times are RFC 3339. */
@@ -329,14 +370,45 @@ export interface ActionRequest {
   blockId: string;
   actionId: string;
   payload?: unknown;
+  /** The `rev` of the block that the person saw; any when absent. */
+  rev?: number;
+  /** Of a {@link ConfirmationRequired} that the person agreed to. */
+  confirmToken?: string;
+  /** Made up when absent. The same key gives the same answer and does nothing twice. */
   idempotencyKey?: string;
+  /** Made up when absent; follows the click to the business API. */
+  traceId?: string;
 }
 
-/** The answer to a `prompt` action: the turn that it started. */
-export interface ActionResult {
+/** What came of an action. */
+export type ActionResult = ActionDone | ActionAccepted;
+
+/** The action was run. `unknown`: it may or may not have happened, and will not be run again. */
+export interface ActionDone {
+  status: "done" | "unknown";
   msgId: string;
   conversationId: string;
+  result?: unknown;
+  /** The block's state after it. */
+  block: Pick<Block, "id" | "rev" | "state">;
+  /** The message has events after this one that belong to the action. */
+  afterSeq?: number;
+  feedback?: { successText?: string; failureToast?: string };
+  traceId?: string;
+}
+
+/** The action goes on: as a turn of its own, in the background, or in the paused turn it answers. */
+export interface ActionAccepted {
+  status: "accepted";
+  /** The message to follow: the block's own, or the new turn's. */
+  msgId: string;
+  conversationId: string;
+  /** A new turn's question. */
   userMessageId?: string;
+  afterSeq?: number;
+  block?: Pick<Block, "id" | "rev" | "state">;
+  feedback?: { successText?: string; failureToast?: string };
+  traceId?: string;
 }
 
 /** How a stream stands: `offline` is a disconnect that the browser itself reports. */

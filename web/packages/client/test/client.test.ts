@@ -527,9 +527,29 @@ describe("plain requests", () => {
           actionId: "a",
           payload: { x: 1 },
           idempotencyKey: "k",
+          traceId: "t",
         }),
       "POST /v1/chat/actions",
-      { msgId: "m", blockId: "b", actionId: "a", payload: { x: 1 }, idempotencyKey: "k" },
+      {
+        msgId: "m",
+        blockId: "b",
+        actionId: "a",
+        payload: { x: 1 },
+        idempotencyKey: "k",
+        traceId: "t",
+      },
+    ],
+    [
+      "feedback",
+      (c) => c.feedback("m_1", "down", "wrong year"),
+      "POST /v1/messages/m_1/feedback",
+      { rating: "down", comment: "wrong year" },
+    ],
+    [
+      "feedback taken back",
+      (c) => c.feedback("m_1", null),
+      "POST /v1/messages/m_1/feedback",
+      { rating: null },
     ],
   ];
   test.each(requests)("%s", async (_, send, want, body) => {
