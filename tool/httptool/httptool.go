@@ -13,8 +13,10 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -253,6 +255,13 @@ func describesItself(answer json.RawMessage) bool {
 // answer; an empty answer is null. data is {args, user, …} as decoded JSON. Its
 // errors are *tool.Error or end with ctx.
 func (c *Call) Do(ctx context.Context, data map[string]any) (json.RawMessage, error) {
+	return c.DoWith(ctx, data, nil)
+}
+
+// DoWith is Do with further headers, which go before those of the request. How
+// far a request came that failed is in the error: errors.Is ErrNotSent,
+// errors.As *StatusError, errors.Is ErrAnswer; anything else is not known.
+func (c *Call) DoWith(ctx context.Context, data map[string]any, extra http.Header) (json.RawMessage, error) {
 	s := c.src
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
@@ -261,13 +270,25 @@ func (c *Call) Do(ctx context.Context, data map[string]any) (json.RawMessage, er
 	if err != nil {
 		return nil, err
 	}
+	for k, v := range extra {
+		if ownHeaders[http.CanonicalHeaderKey(k)] {
+			return nil, argumentError("header "+k, errors.New("it follows from auth and the request"))
+		}
+		req.Header[http.CanonicalHeaderKey(k)] = v
+	}
+	if !c.Safe() {
+		// net/http sends a request again by itself when its connection breaks
+		// and a header says Idempotency-Key. Whether that is so is not for it
+		// to decide: a body that cannot be had twice is sent once.
+		req.Body, req.GetBody = io.NopCloser(req.Body), nil
+	}
 	switch s.auth {
 	case AuthBearer:
 		req.Header.Set("Authorization", "Bearer "+s.token)
 	case AuthForward:
 		token := tool.CallerFrom(ctx).Token
 		if token == "" {
-			return nil, &tool.Error{Code: block.CodeNotAuthorized, Message: "You need to sign in to read this data."}
+			return nil, &tool.Error{Code: block.CodeNotAuthorized, Message: "You need to sign in to read this data.", Err: ErrNotSent}
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -281,13 +302,13 @@ func (c *Call) Do(ctx context.Context, data map[string]any) (json.RawMessage, er
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, s.maxBytes+1))
 	if err != nil {
-		return nil, sendError(parent, err)
+		return nil, sendError(parent, fmt.Errorf("%w: %w", ErrAnswer, err))
 	}
 	if int64(len(raw)) > s.maxBytes {
 		return nil, &tool.Error{
 			Code:    block.CodePayloadTooLarge,
 			Message: "The answer of the data source is too large.",
-			Err:     fmt.Errorf("more than %d bytes", s.maxBytes),
+			Err:     fmt.Errorf("%w: more than %d bytes", ErrAnswer, s.maxBytes),
 		}
 	}
 	if len(raw) == 0 {
@@ -304,13 +325,34 @@ func (c *Call) Do(ctx context.Context, data map[string]any) (json.RawMessage, er
 }
 
 func badAnswer(err error) error {
-	return &tool.Error{Code: block.CodeDataFetchFailed, Message: "The data source gave an answer that cannot be read.", Err: err}
+	return &tool.Error{Code: block.CodeDataFetchFailed, Message: "The data source gave an answer that cannot be read.", Err: fmt.Errorf("%w: %w", ErrAnswer, err)}
+}
+
+// How far a request came, for those who must know whether it was carried out.
+var (
+	// ErrNotSent is wrapped by errors of requests that never left.
+	ErrNotSent = errors.New("the request was not sent")
+	// ErrAnswer is wrapped by errors of requests that were carried out, whose
+	// answer cannot be read.
+	ErrAnswer = errors.New("the answer cannot be read")
+)
+
+// StatusError is an answer with a status outside 2xx.
+type StatusError struct{ Status int }
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return "status " + strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)
 }
 
 // sendError words a request that got no answer. The error of net/http names
 // the URL, which may hold arguments: it stays in Err.
 func sendError(parent context.Context, err error) error {
 	var timeout interface{ Timeout() bool }
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		err = fmt.Errorf("%w: %w", ErrNotSent, err)
+	}
 	switch {
 	case parent.Err() != nil && !errors.Is(parent.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("%w: %w", parent.Err(), err)
@@ -328,7 +370,7 @@ func statusError(resp *http.Response) error {
 	if n >= 200 && n < 300 {
 		return nil
 	}
-	e := &tool.Error{Code: block.CodeDataFetchFailed, Err: fmt.Errorf("status %s", resp.Status)}
+	e := &tool.Error{Code: block.CodeDataFetchFailed, Err: &StatusError{Status: n}}
 	switch {
 	case n == http.StatusUnauthorized || n == http.StatusForbidden:
 		e.Code, e.Message = block.CodeNotAuthorized, "You are not allowed to read this data."

@@ -408,3 +408,86 @@ func TestTool(t *testing.T) {
 		}
 	}
 }
+
+// A request that changes something is sent once, whatever its headers say and
+// however its connection ends.
+func TestWritesAreSentOnce(t *testing.T) {
+	var arrived atomic.Int32
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/write" {
+			arrived.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		echo(w, r)
+	})
+	s := source(t, Config{BaseURL: srv.URL})
+	for _, body := range []string{"", `.args`} {
+		arrived.Store(0)
+		do(t, compile(t, s, Request{Path: "/warm"}), `{}`) // the connection is used again
+		_, err := compile(t, s, Request{Method: "POST", Path: "/write", Body: body}).
+			DoWith(t.Context(), data(t, `{}`), http.Header{"Idempotency-Key": {"x_1"}})
+		if n := arrived.Load(); n != 1 || err == nil {
+			t.Errorf("body %q: arrived %d times, %v", body, n, err)
+		}
+	}
+}
+
+// Errors say how far a request came.
+func TestHowFar(t *testing.T) {
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/text":
+			fmt.Fprint(w, "carried out")
+		case "/cut":
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "{")
+		case "/abort":
+			panic(http.ErrAbortHandler)
+		case "/503":
+			w.WriteHeader(503)
+		case "/422":
+			w.WriteHeader(422)
+		}
+	})
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for _, c := range []struct {
+		name, base, path string
+		notSent, answer  bool
+		status           int
+	}{
+		{name: "refused", base: gone.URL, path: "/x", notSent: true},
+		{name: "argument", base: srv.URL, path: "/{{.args.none}}", notSent: true},
+		{name: "text", base: srv.URL, path: "/text", answer: true},
+		{name: "cut", base: srv.URL, path: "/cut", answer: true},
+		{name: "abort", base: srv.URL, path: "/abort"},
+		{name: "503", base: srv.URL, path: "/503", status: 503},
+		{name: "422", base: srv.URL, path: "/422", status: 422},
+	} {
+		s := source(t, Config{BaseURL: c.base})
+		_, err := compile(t, s, Request{Method: "POST", Path: c.path, Body: ".args"}).Do(t.Context(), data(t, `{}`))
+		var own *tool.Error
+		var st *StatusError
+		status := 0
+		if errors.As(err, &st) {
+			status = st.Status
+		}
+		if !errors.As(err, &own) || errors.Is(err, ErrNotSent) != c.notSent || errors.Is(err, ErrAnswer) != c.answer || status != c.status {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestExtraHeaders(t *testing.T) {
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, r.Header) })
+	s := source(t, Config{BaseURL: srv.URL})
+	c := compile(t, s, Request{Method: "POST", Path: "/x", Body: ".args", Headers: map[string]string{"X-Trace-Id": "own"}})
+	raw, err := c.DoWith(t.Context(), data(t, `{}`), http.Header{"Idempotency-Key": {"x_1"}, "X-Trace-Id": {"t"}})
+	var got http.Header
+	if err != nil || json.Unmarshal(raw, &got) != nil || got.Get("Idempotency-Key") != "x_1" || got.Get("X-Trace-Id") != "t" {
+		t.Errorf("%v %s", err, raw)
+	}
+	if _, err := c.DoWith(t.Context(), data(t, `{}`), http.Header{"Authorization": {"Bearer stolen"}}); !errors.Is(err, ErrNotSent) {
+		t.Errorf("an own Authorization: %v", err)
+	}
+}

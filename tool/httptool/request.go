@@ -238,11 +238,11 @@ func queryValues(t *mapping.Template, data map[string]any) ([]string, error) {
 func argumentError(where string, err error) error {
 	var m *mapping.Message
 	if errors.As(err, &m) {
-		return &tool.Error{Code: block.CodeDataFetchFailed, Message: m.Text}
+		return &tool.Error{Code: block.CodeDataFetchFailed, Message: m.Text, Err: ErrNotSent}
 	}
 	return &tool.Error{
 		Code:    block.CodeDataFetchFailed,
 		Message: "The request could not be made from these arguments.",
-		Err:     fmt.Errorf("%s: %w", where, err),
+		Err:     fmt.Errorf("%w: %s: %w", ErrNotSent, where, err),
 	}
 }

@@ -191,7 +191,11 @@ type Result struct {
 	Affected int64
 }
 
-// Run runs a statement. values has one entry for each of its names, as decoded
+// ErrCommit is wrapped by errors of a commit: whether the statement was carried
+// out is not known. After any other error it was not.
+var ErrCommit = errors.New("commit")
+
+// Run runs a statement in a transaction. values has one entry for each of its names, as decoded
 // JSON.
 func (s *Source) Run(ctx context.Context, st *Statement, values []any) (*Result, error) {
 	if len(values) != len(st.Names) {
@@ -226,7 +230,7 @@ func (s *Source) Run(ctx context.Context, st *Statement, values []any) (*Result,
 		return res, nil
 	}
 	if err := tx.Commit(); err != nil {
-		return nil, fmt.Errorf("commit: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrCommit, err)
 	}
 	return res, nil
 }
