@@ -36,8 +36,8 @@ type ActionCall struct {
 	// Action is the id on the block, Name the registered action's.
 	Action string
 	Name   string
-	// Key is the caller's, unique per owner; Fingerprint is a digest of what
-	// was asked for.
+	// Key is the caller's, unique per owner; empty for none. Fingerprint is a
+	// digest of what was asked for.
 	Key         string
 	Fingerprint string
 	// Payload is what the person sent, checked.
@@ -80,8 +80,9 @@ type BlockState struct {
 	State json.RawMessage
 	// Locked says that nothing more can be done with the block.
 	Locked bool
-	// Call is the call that made the state; Pending says that it still runs.
-	Call    string
+	// Call is the call that made the state.
+	Call string
+	// Pending says that an exclusive call of the block runs.
 	Pending bool
 	// Logged is the last Rev that the log has.
 	Logged int
@@ -100,7 +101,7 @@ func (e *StateError) Unwrap() error { return ErrConflict }
 // ActionReserve is everything that the beginning of a call writes, in one
 // transaction.
 type ActionReserve struct {
-	// Call has Status running.
+	// Call becomes a running one of the message's conversation.
 	Call ActionCall
 	// Rev is the block's rev that the caller saw; 0 takes any.
 	Rev int
@@ -118,12 +119,14 @@ type ActionReserve struct {
 // transaction.
 type ActionFinish struct {
 	// ID and Holder name the call; it must still run under that holder.
-	ID         string
-	Holder     string
+	ID     string
+	Holder string
+	// Status is done or unknown.
 	Status     CallStatus
 	HTTPStatus int
 	// Answer makes the stored answer; it is given the block's state as this
-	// finish leaves it.
+	// finish leaves it. It runs within the transaction: it must be quick and
+	// leave the store alone. Its error takes the finish back. Nil stores none.
 	Answer func(BlockState) ([]byte, error)
 	Report string
 	At     time.Time
@@ -131,7 +134,7 @@ type ActionFinish struct {
 	// it is.
 	State  json.RawMessage
 	Locked bool
-	// Audit is written with it.
+	// Audit is written with it. A RevAfter of 0 becomes the block's rev.
 	Audit AuditEntry
 }
 
@@ -163,13 +166,14 @@ type AuditEntry struct {
 	DurationMs int64 `json:"durationMs,omitempty"`
 }
 
-// AuditQuery selects entries, oldest first.
+// AuditQuery selects entries, oldest first. Members that are zero select all.
 type AuditQuery struct {
 	// Owner selects one user's; an empty User selects the whole tenant's and an
-	// empty Tenant everybody's.
+	// empty Tenant those of all tenants.
 	Owner        Owner
 	Conversation string
 	Name         string
+	// Since is the first moment that counts, Until the first one that does not.
 	Since, Until time.Time
 	// Cursor is the id of the last entry of the page before.
 	Cursor string
@@ -190,15 +194,18 @@ type Actions interface {
 	// acted on.
 	BlockStates(ctx context.Context, o Owner, msg string) ([]BlockState, error)
 	// ReserveAction begins a call. *CallError when the key is known, which is
-	// looked at first; ErrTokenUsed when the nonce is; *StateError when the
-	// block's state does not allow it. The returned state is the block's after
-	// the reservation.
+	// looked at first; ErrNotFound when the message is not the owner's;
+	// ErrTokenUsed when the nonce is used; *StateError when the block's state
+	// does not allow the call. The returned state is the block's after the
+	// reservation.
 	ReserveAction(ctx context.Context, r ActionReserve) (BlockState, error)
 	// RenewAction prolongs the lease of a running call. ErrStaleLease when it
 	// does not run under that holder any more.
 	RenewAction(ctx context.Context, id, holder string, until time.Time) error
-	// FinishAction ends a call and returns its block's state, Answer being
-	// stored. ErrStaleLease when it does not run under that holder any more.
+	// FinishAction ends a call and returns it with its answer, and its block's
+	// state. ErrStaleLease when it does not run under that holder any more, or
+	// went with its conversation: nothing was written, also not to the audit
+	// log.
 	FinishAction(ctx context.Context, f ActionFinish) (ActionCall, BlockState, error)
 	// TakeAction takes over a call whose lease has run out at the time now, or
 	// whose outcome is unknown: afterwards it runs under the new holder.
@@ -208,19 +215,24 @@ type Actions interface {
 	// owners.
 	ExpiredActions(ctx context.Context, now time.Time) ([]ActionCall, error)
 	// UnloggedStates lists states, of all owners, whose Rev the log does not
-	// have yet; at most limit.
+	// have yet, except pending ones, whose call will make another; at most
+	// limit.
 	UnloggedStates(ctx context.Context, limit int) ([]BlockState, error)
-	// MarkLogged says that the log has a block's state up to rev.
+	// MarkLogged says that the log has a block's state up to rev. No error when
+	// the block is gone.
 	MarkLogged(ctx context.Context, block string, rev int) error
 	// TakeReports returns the reports of the finished calls of a conversation,
-	// oldest first, each of them once.
+	// oldest first, each of them once. There are none in a conversation that
+	// does not exist.
 	TakeReports(ctx context.Context, o Owner, conversation string) ([]string, error)
-	// AppendAudit adds an entry of its own, for what was refused.
+	// AppendAudit adds an entry of its own, for what was refused. ErrConflict
+	// when the id is known.
 	AppendAudit(ctx context.Context, e AuditEntry) error
 	// Audit returns entries and the cursor of the next page, empty at the end.
 	Audit(ctx context.Context, q AuditQuery) (entries []AuditEntry, next string, err error)
-	// TrimActions forgets the keys and nonces of calls that ended before a
-	// time. Block states and the audit log stay; those of a deleted
-	// conversation go with it, except the audit log.
+	// TrimActions forgets the calls that ended before a time, with their keys
+	// and answers, and the nonces that were remembered until then. A report
+	// that nobody took stays. Block states and the audit log stay; those of a
+	// deleted conversation go with it, except the audit log.
 	TrimActions(ctx context.Context, before time.Time) error
 }

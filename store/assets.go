@@ -44,21 +44,26 @@ type Asset struct {
 }
 
 // Assets keeps what is known of files. Every method with an Owner answers
-// ErrNotFound for another owner's id.
+// ErrNotFound for another owner's id. The files of a deleted conversation
+// cannot be found any more; they only remain for StaleAssets and DeleteAsset.
 type Assets interface {
-	// PutAsset creates or replaces the record.
+	// PutAsset creates or replaces the record. Its conversation stays once it
+	// has one. ErrNotFound for a file that is another owner's, or went with its
+	// conversation.
 	PutAsset(ctx context.Context, a Asset) error
 	Asset(ctx context.Context, o Owner, id string) (Asset, error)
 	// AssetOf is Asset whoever owns it, for signed URLs.
 	AssetOf(ctx context.Context, id string) (Asset, error)
 	// AttachAsset says which conversation uses a file; the first one stays.
+	// The conversation may be one that begins with the message.
 	AttachAsset(ctx context.Context, o Owner, id, conversation string) error
 	// DeleteAsset forgets the record.
 	DeleteAsset(ctx context.Context, o Owner, id string) error
 	// AssetBytes is the sum of the sizes of an owner's files.
 	AssetBytes(ctx context.Context, o Owner) (int64, error)
 	// StaleAssets lists files, of all owners, that no conversation uses and
-	// that were created before a time, and those of deleted conversations; at
-	// most limit.
+	// that were created before a time, and those of deleted conversations
+	// whenever they were created; oldest first, at most limit. One that
+	// names a conversation which never began is used by none.
 	StaleAssets(ctx context.Context, before time.Time, limit int) ([]Asset, error)
 }

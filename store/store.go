@@ -84,11 +84,13 @@ type Log interface {
 	// Last returns the last stored seq of a message and whether a group is
 	// open. ErrNotFound when there is no such message.
 	Last(ctx context.Context, msg string) (seq uint64, open bool, err error)
-	// Unfinished lists messages with an open group whose lease has run out and
-	// which are not paused.
+	// Unfinished lists messages with an open group whose lease has run out. A
+	// paused turn has ended its group and is none of them; a follow-up that was
+	// left open on a paused message is one.
 	Unfinished(ctx context.Context) ([]string, error)
 	// Trim forgets the events of messages that ended before a time; their
 	// records remain, except hidden conversations, which go with their events.
+	// A paused message has not ended.
 	Trim(ctx context.Context, before time.Time) error
 }
 
@@ -174,7 +176,7 @@ type Message struct {
 type TurnState struct {
 	Msg   string
 	Owner Owner
-	// Paused turns wait for a person until ExpiresAt.
+	// Paused turns wait for a person until ExpiresAt; for ever when it is zero.
 	Paused    bool
 	ExpiresAt time.Time
 	// Data is the turn's own. Opaque here.
@@ -183,10 +185,11 @@ type TurnState struct {
 
 // Feedback is what a person thinks of an answer.
 type Feedback struct {
-	// Rating is up or down; empty takes an earlier one back.
-	Rating  string    `json:"rating,omitempty"`
-	Comment string    `json:"comment,omitempty"`
-	At      time.Time `json:"at"`
+	// Rating is up or down; empty takes all of an earlier one back.
+	Rating  string `json:"rating,omitempty"`
+	Comment string `json:"comment,omitempty"`
+	// At is now unless set.
+	At time.Time `json:"at"`
 }
 
 // BlockCall is how a block was made, for retry and refresh.
@@ -247,8 +250,9 @@ type Records interface {
 	Conversations(ctx context.Context, o Owner, opt ListOptions) (list []Conversation, next string, err error)
 	RenameConversation(ctx context.Context, o Owner, id, title string) (Conversation, error)
 	SetLeaf(ctx context.Context, o Owner, id, leaf string) error
-	// DeleteConversation removes the conversation, its messages, their logs
-	// and trajectories.
+	// DeleteConversation removes the conversation and everything that belongs
+	// to it: its messages with their logs, trajectories and states, and its
+	// calls of actions. Its files are stale at once. The audit log stays.
 	DeleteConversation(ctx context.Context, o Owner, id string) error
 
 	Message(ctx context.Context, o Owner, id string) (Message, error)
@@ -267,6 +271,25 @@ type Records interface {
 
 	PutBlockCall(ctx context.Context, c BlockCall) error
 	BlockCall(ctx context.Context, o Owner, block string) (BlockCall, error)
+
+	// PutTurnState keeps where a turn is, until it ends: after each model call
+	// and tool result, and when it pauses for a person.
+	PutTurnState(ctx context.Context, s TurnState) error
+	// TurnState returns where a turn is. ErrNotFound when it has ended.
+	TurnState(ctx context.Context, msg string) (TurnState, error)
+	// DeleteTurnState forgets where a turn was; no error when there is nothing.
+	DeleteTurnState(ctx context.Context, msg string) error
+	// PausedBefore lists the paused messages of all owners whose turn waits for
+	// a person until a time before t, the longest expired first.
+	PausedBefore(ctx context.Context, t time.Time) ([]string, error)
+	// ResumeTurn makes a paused message the running turn of its conversation
+	// again: its status is running. ErrConflict when it is not paused, and with
+	// the running message's id when the conversation has another turn
+	// (errors.As *RunningError). The turn's state stays as it is.
+	ResumeTurn(ctx context.Context, o Owner, msg string) error
+
+	// PutFeedback replaces what an owner thinks of a message.
+	PutFeedback(ctx context.Context, o Owner, msg string, f Feedback) error
 
 	PutTrajectory(ctx context.Context, o Owner, msg string, doc json.RawMessage) error
 	Trajectory(ctx context.Context, o Owner, msg string) (json.RawMessage, error)
@@ -337,6 +360,8 @@ type Store interface {
 	Log
 	Signals
 	Records
+	Actions
+	Assets
 	// Ping checks that the backend can be written to.
 	Ping(ctx context.Context) error
 	Close() error

@@ -263,13 +263,13 @@ func (s *Store) Trim(ctx context.Context, before time.Time) error {
 	defer s.mu.Unlock()
 	for msg, l := range s.logs {
 		m := s.messages[msg]
-		if l.open || !l.ended.Before(before) || m != nil && m.Seq < l.last() {
+		if l.open || !l.ended.Before(before) || m != nil && (m.Seq < l.last() || m.Status == event.StatusPaused) {
 			continue
 		}
 		l.trimmed, l.events = l.last(), nil
 	}
 	for id, c := range s.conversations {
-		if c.Hidden && c.Running == "" && c.UpdatedAt.Before(before) {
+		if c.Hidden && c.Running == "" && !s.paused(id) && c.UpdatedAt.Before(before) {
 			s.drop(id)
 		}
 	}
@@ -277,6 +277,16 @@ func (s *Store) Trim(ctx context.Context, before time.Time) error {
 		c.feed = slices.DeleteFunc(c.feed, func(e feedEntry) bool { return e.at.Before(before) })
 	}
 	return nil
+}
+
+// paused reports whether a turn of a conversation waits for a person.
+func (s *Store) paused(conversation string) bool {
+	for _, m := range s.messages {
+		if m.Conversation == conversation && m.Status == event.StatusPaused {
+			return true
+		}
+	}
+	return false
 }
 
 // Send implements store.Signals.

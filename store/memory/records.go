@@ -23,6 +23,9 @@ type records struct {
 	calls         map[string]store.BlockCall
 	trajectories  map[string][]byte
 	keys          map[key]begun
+	turns         map[string]store.TurnState
+	assets        map[string]*asset
+	actions
 }
 
 // conversation and message carry their place in the order of creation.
@@ -123,7 +126,7 @@ func (s *Store) insert(c *conversation, m store.Message) {
 	}
 	m.CreatedAt = m.CreatedAt.UTC()
 	m.Blocks = append([]block.Block{}, m.Blocks...)
-	m.Siblings = nil
+	m.Siblings, m.Feedback = nil, nil
 	s.order++
 	s.messages[m.ID] = &message{m, s.order}
 	s.tell(c, store.FeedMessageCreated, store.FeedData{MsgID: m.ID})
@@ -372,7 +375,12 @@ func (s *Store) drop(id string) {
 			delete(s.logs, msg)
 			delete(s.signals, msg)
 			delete(s.trajectories, msg)
+			delete(s.turns, msg)
 		}
+	}
+	s.dropActions(id)
+	for _, a := range s.assets {
+		a.gone = a.gone || a.Conversation == id
 	}
 	for b, call := range s.calls {
 		if s.messages[call.Message] == nil {
@@ -407,9 +415,19 @@ func (s *Store) siblings(m *message) []string {
 }
 
 func (s *Store) view(m *message) store.Message {
+	v := bare(m)
+	v.Siblings = s.siblings(m)
+	return v
+}
+
+// bare is what is read of a message, without its siblings.
+func bare(m *message) store.Message {
 	v := m.Message
 	v.Blocks = slices.Clone(v.Blocks)
-	v.Siblings = s.siblings(m)
+	if v.Feedback != nil {
+		f := *v.Feedback
+		v.Feedback = &f
+	}
 	return v
 }
 
@@ -436,9 +454,7 @@ func (s *Store) MessageOf(ctx context.Context, id string) (store.Message, error)
 	if m == nil {
 		return store.Message{}, notFound("message", id)
 	}
-	v := m.Message
-	v.Blocks = slices.Clone(v.Blocks)
-	return v, nil
+	return bare(m), nil
 }
 
 // RunningMessages implements store.Records.
@@ -456,9 +472,7 @@ func (s *Store) RunningMessages(ctx context.Context) ([]store.Message, error) {
 	slices.SortFunc(running, func(a, b *message) int { return cmp.Compare(a.n, b.n) })
 	var list []store.Message
 	for _, m := range running {
-		v := m.Message
-		v.Blocks = slices.Clone(v.Blocks)
-		list = append(list, v)
+		list = append(list, bare(m))
 	}
 	return list, nil
 }

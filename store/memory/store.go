@@ -41,6 +41,14 @@ func NewAt(now func() time.Time) *Store {
 			calls:         map[string]store.BlockCall{},
 			trajectories:  map[string][]byte{},
 			keys:          map[key]begun{},
+			turns:         map[string]store.TurnState{},
+			assets:        map[string]*asset{},
+			actions: actions{
+				actionCalls: map[string]*actionCall{},
+				actionKeys:  map[key]string{},
+				nonces:      map[string]time.Time{},
+				states:      map[string]*blockState{},
+			},
 		},
 	}
 }

@@ -328,11 +328,11 @@ func (s *Store) Trim(ctx context.Context, before time.Time) error {
 }
 
 // trimLogs forgets the events of some messages that ended before limit and
-// whose record is as new as their log.
+// whose record is as new as their log, and not paused.
 func trimLogs(t *tx, limit int64) (more bool, err error) {
 	var ids []int64
 	err = t.each(`SELECT l.id FROM logs l LEFT JOIN messages m ON m.id = l.msg
-		WHERE l.open = 0 AND l.trimmed < l.last_seq AND l.ended < ? AND (m.seq IS NULL OR m.seq >= l.last_seq)
+		WHERE l.open = 0 AND l.trimmed < l.last_seq AND l.ended < ? AND (m.seq IS NULL OR m.seq >= l.last_seq AND m.status <> 'paused')
 		LIMIT ?`, []any{limit, trimStep}, func(row scanner) error {
 		var id int64
 		err := row.Scan(&id)
@@ -356,7 +356,8 @@ func trimLogs(t *tx, limit int64) (more bool, err error) {
 // trimHidden deletes some hidden conversations that ended before limit.
 func (s *Store) trimHidden(t *tx, limit int64) (more bool, err error) {
 	var ids []string
-	err = t.each("SELECT id FROM conversations WHERE hidden = 1 AND running = '' AND updated < ? LIMIT ?",
+	err = t.each(`SELECT id FROM conversations c WHERE hidden = 1 AND running = '' AND updated < ?
+			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND m.status = 'paused') LIMIT ?`,
 		[]any{limit, trimStep}, func(row scanner) error {
 			var id string
 			err := row.Scan(&id)

@@ -13,7 +13,7 @@ import (
 )
 
 const messageColumns = `id, conversation, tenant, user, role, parent, created, status, blocks, seq,
-	finish, usage, err, model, exchange, activity`
+	finish, usage, err, model, exchange, activity, feedback`
 
 // activity is what a message says of how it came to be, in one column.
 type activity struct {
@@ -24,10 +24,10 @@ type activity struct {
 func scanMessage(row scanner) (store.Message, error) {
 	var m store.Message
 	var created int64
-	var blocks, usage, failure, model, exchange, acts []byte
+	var blocks, usage, failure, model, exchange, acts, feedback []byte
 	var act activity
 	err := row.Scan(&m.ID, &m.Conversation, &m.Owner.Tenant, &m.Owner.User, &m.Role, &m.Parent, &created,
-		&m.Status, &blocks, &m.Seq, &m.FinishReason, &usage, &failure, &model, &exchange, &acts)
+		&m.Status, &blocks, &m.Seq, &m.FinishReason, &usage, &failure, &model, &exchange, &acts, &feedback)
 	if err != nil {
 		return m, err
 	}
@@ -36,7 +36,7 @@ func scanMessage(row scanner) (store.Message, error) {
 	for _, part := range []struct {
 		data []byte
 		into any
-	}{{blocks, &m.Blocks}, {usage, &m.Usage}, {failure, &m.Err}, {model, &m.Model}, {acts, &act}} {
+	}{{blocks, &m.Blocks}, {usage, &m.Usage}, {failure, &m.Err}, {model, &m.Model}, {acts, &act}, {feedback, &m.Feedback}} {
 		if part.data == nil {
 			continue
 		}

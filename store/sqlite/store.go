@@ -221,7 +221,10 @@ func (s *Store) upkeepRound(ctx context.Context) error {
 		_, err := t.exec("DELETE FROM idempotency WHERE created < ?", s.opt.now().Add(-keyLife).UnixNano())
 		return wrap("forget idempotency keys", err)
 	})
-	if err != nil || s.opt.RetainLog < 0 {
+	if err != nil {
+		return err
+	}
+	if err := s.TrimActions(ctx, s.opt.now().Add(-keyLife)); err != nil || s.opt.RetainLog < 0 {
 		return err
 	}
 	return s.Trim(ctx, s.opt.now().Add(-s.opt.RetainLog))
