@@ -116,6 +116,11 @@ func (f *Folder) Apply(e Event) {
 		if b := f.find(e.Block); b != nil && json.Unmarshal(e.Data, &d) == nil {
 			b.State, b.Rev = d.State, d.Rev
 		}
+	case PendingQuestionEnd:
+		// The group goes on with the turn that was paused.
+		if f.st.Status == StatusPaused {
+			f.st.Status = StatusRunning
+		}
 	case ToolCallStart, SubToolStart, ToolCallEnd, SubToolEnd:
 		f.tool(e)
 	case Snapshot:
@@ -127,7 +132,7 @@ func (f *Folder) Apply(e Event) {
 	case Done:
 		var d DoneData
 		_ = json.Unmarshal(e.Data, &d) // a terminal event ends its group whatever it says
-		if f.endGroup(e) {
+		if f.endGroup() {
 			f.st.FinishReason, f.st.Usage, f.st.Err = d.FinishReason, d.Usage, nil
 			if d.Model != nil {
 				f.st.Start.Model = d.Model
@@ -144,7 +149,7 @@ func (f *Folder) Apply(e Event) {
 	case Error:
 		var d ErrorData
 		_ = json.Unmarshal(e.Data, &d)
-		if f.endGroup(e) {
+		if f.endGroup() {
 			f.st.Status, f.st.Err = StatusError, &d
 		}
 	}
@@ -321,8 +326,9 @@ func (f *Folder) blockEnd(e Event) {
 }
 
 // endGroup ends the loading blocks and reports whether the terminal event is
-// that of the turn itself, not of a follow-up.
-func (f *Folder) endGroup(e Event) bool {
+// that of the turn, which the first group begins and a group with an answer
+// goes on with; all other groups leave the message as it was.
+func (f *Folder) endGroup() bool {
 	for _, b := range f.blocks {
 		if b.Status == block.StatusLoading {
 			b.fail(interrupted, "")
@@ -334,7 +340,7 @@ func (f *Folder) endGroup(e Event) bool {
 		}
 	}
 	f.st.Open = false
-	return e.Group <= 1 || f.st.Status == StatusPaused || f.st.Status == StatusRunning
+	return f.st.Status == StatusRunning
 }
 
 // fail ends a block with an error. A refresh that fails leaves what was there

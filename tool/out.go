@@ -60,6 +60,24 @@ func (o *Out) BlockID() string {
 	return o.prepared.ID()
 }
 
+// Update makes the block that was acted on the next one to be filled: it is
+// put back to loading in its place, and the next block of its type that is
+// written replaces what it showed. ErrNoBlock when there is no such block.
+func (o *Out) Update() error {
+	r, ok := o.sink.(Reopener)
+	if !ok {
+		return ErrNoBlock
+	}
+	h, opening, err := r.Reopen()
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.prepared, o.spec = h, opening
+	return nil
+}
+
 // Summary tells the model something in the tool's own words. Without it the
 // model is told what code computes from the payloads.
 func (o *Out) Summary(format string, args ...any) {

@@ -9,6 +9,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
@@ -138,6 +139,16 @@ type Sink interface {
 	// Open announces a block and returns its id.
 	Open(b Opening) (Handle, error)
 }
+
+// Reopener is a Sink of something done with a block, which can be filled again.
+type Reopener interface {
+	// Reopen puts the block back to loading and says what it is. ErrNoBlock
+	// when there is none.
+	Reopen() (Handle, Opening, error)
+}
+
+// ErrNoBlock says that there is no block to update.
+var ErrNoBlock = errors.New("there is no block to update")
 
 // Opening is a block about to be made.
 type Opening struct {

@@ -14,7 +14,6 @@ import (
 	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/model"
-	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
 )
 
@@ -188,7 +187,7 @@ func canonical(args json.RawMessage) string {
 // announce opens the block of a call, so that its place and height are known
 // before the data is.
 func (t *run) announce(ctx context.Context, p *pending) {
-	p.sink = &sink{t: t, p: p}
+	p.sink = t.sinkOf(p)
 	bs := p.spec.Block
 	if bs == nil {
 		return
@@ -197,7 +196,7 @@ func (t *run) announce(ctx context.Context, p *pending) {
 	if s := t.titleFrom(ctx, p); s != "" {
 		meta.Title = s
 	}
-	b, err := p.sink.open(ctx, tool.Opening{Type: bs.Type, Version: bs.Version, Meta: meta})
+	b, err := p.sink.open(ctx, "", tool.Opening{Type: bs.Type, Version: bs.Version, Meta: meta})
 	if err != nil {
 		var refusal *tool.Refusal
 		if errors.As(err, &refusal) {
@@ -247,7 +246,7 @@ func (t *run) execute(ctx context.Context, p *pending) {
 	var prepared tool.Handle
 	var opening tool.Opening
 	if p.block != nil {
-		prepared = handle{p.block}
+		prepared = handle{p.block, p.sink}
 		opening = tool.Opening{Type: p.block.Type().Name, Version: p.block.Type().Version}
 	}
 	out := tool.NewOut(toolCtx, t.r.cfg.Registry, p.sink, prepared, opening)
@@ -404,7 +403,7 @@ func tellSuccess(p *pending, res tool.Result, most int) string {
 		b.WriteString(n)
 		b.WriteByte('\n')
 	}
-	refused := res.Refused
+	refused := append(res.Refused, p.sink.refusals()...)
 	if p.note != "" {
 		refused = append(refused, p.note)
 	}
@@ -416,122 +415,3 @@ func tellSuccess(p *pending, res tool.Result, most int) string {
 	}
 	return clip(strings.TrimRight(b.String(), "\n"), most)
 }
-
-// sink opens the blocks of one run of a tool and remembers them.
-type sink struct {
-	t *run
-	p *pending
-	// reopen is the block that a retry or refresh fills again.
-	reopen string
-
-	mu     sync.Mutex
-	closed bool
-	blocks []*emit.Block
-}
-
-// Open implements tool.Sink.
-func (s *sink) Open(o tool.Opening) (tool.Handle, error) {
-	b, err := s.open(context.Background(), o)
-	if err != nil {
-		return nil, err
-	}
-	return handle{b}, nil
-}
-
-func (s *sink) open(ctx context.Context, o tool.Opening) (*emit.Block, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, emit.ErrClosed
-	}
-	o.Meta.ToolCallID, o.Meta.Tool = s.p.call.ID, s.p.spec.Name
-	o.Meta.CanRefresh = s.p.spec.Refreshable
-	o.Meta.FetchedAt = s.t.r.cfg.Now().UnixMilli()
-	eo := emit.Opening{Type: o.Type, Version: o.Version, Meta: o.Meta}
-	if s.reopen != "" {
-		eo.ID, s.reopen = s.reopen, ""
-	}
-	fresh := eo.ID == ""
-	b, err := s.t.out.Open(eo)
-	if err != nil {
-		var refusal *emit.Refusal
-		if errors.As(err, &refusal) {
-			return nil, &tool.Refusal{Code: refusal.Code, Hint: refusal.Hint}
-		}
-		return nil, err
-	}
-	s.blocks = append(s.blocks, b)
-	// Blocks beside the announced one belong to the call as a whole: only the
-	// first can be made again.
-	if fresh && len(s.blocks) == 1 {
-		m := s.t.message
-		call := store.BlockCall{Block: b.ID(), Message: m.ID, Conversation: m.Conversation, Owner: m.Owner, Tool: s.p.spec.Name, Arguments: s.p.args, ToolCallID: s.p.call.ID}
-		if err := s.t.r.cfg.Store.PutBlockCall(ctx, call); err != nil && ctx.Err() == nil {
-			s.t.log.Error("store block call", "block", b.ID(), "err", err)
-		}
-	}
-	return b, nil
-}
-
-// close refuses further blocks: the run is over.
-func (s *sink) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-}
-
-func (s *sink) ids() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ids []string
-	for _, b := range s.blocks {
-		ids = append(ids, b.ID())
-	}
-	return ids
-}
-
-// fail ends every block that the run left open.
-func (s *sink) fail(e block.Error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range s.blocks {
-		// ErrClosed is a block that is finished already.
-		if err := b.Fail(e, ""); err != nil && !errors.Is(err, emit.ErrClosed) {
-			s.t.log.Error("end block", "block", b.ID(), "err", err)
-		}
-	}
-}
-
-func (s *sink) undrawn(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range s.blocks {
-		if b.ID() == id {
-			return !b.Drawable
-		}
-	}
-	return false
-}
-
-// handle is an open block as tools see it.
-type handle struct{ b *emit.Block }
-
-// ID implements tool.Handle.
-func (h handle) ID() string { return h.b.ID() }
-
-// Delta implements tool.Handle.
-func (h handle) Delta(patch json.RawMessage) error { return h.b.Delta(patch) }
-
-// End implements tool.Handle.
-func (h handle) End(f tool.Finished) error {
-	return h.b.End(emit.Finished{Payload: f.Payload, Fallback: f.Fallback, Actions: f.Actions, State: f.State, Meta: f.Meta})
-}
-
-// EndBuilt implements tool.Handle.
-func (h handle) EndBuilt(f tool.Finished) error {
-	f.Payload = nil
-	return h.End(f)
-}
-
-// Fail implements tool.Handle.
-func (h handle) Fail(e block.Error, fallback string) error { return h.b.Fail(e, fallback) }

@@ -305,9 +305,15 @@ func (t *run) note(resp model.Response, outcomes []outcome, extra map[string]any
 	if len(blocks) > 0 {
 		extra["blocks"] = blocks
 	}
+	t.step(step)
+}
+
+// step adds a step to the trajectory.
+func (t *run) step(s trajectory.Turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.traj.Agent(step)
+	t.noted = true
+	t.traj.Agent(s)
 }
 
 func (o outcome) record(c model.Call) trajectory.Call {

@@ -77,6 +77,12 @@ func (r *Runner) recoverLog(ctx context.Context, msg string) error {
 		return err
 	}
 	defer r.release(lease)
+	return r.endLeft(ctx, lease, last)
+}
+
+// endLeft ends the group of a lease that another holder left open.
+func (r *Runner) endLeft(ctx context.Context, lease store.Lease, last uint64) error {
+	msg := lease.Msg
 	m, err := r.cfg.Store.MessageOf(ctx, msg)
 	recorded := err == nil
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

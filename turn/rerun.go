@@ -21,31 +21,27 @@ import (
 // rights of the caller of now, without the model, as a follow-up group of the
 // block's message. Errors are *Error.
 func (r *Runner) Rerun(ctx context.Context, req BlockRequest) (Started, error) {
-	p, err := r.repeatable(ctx, req)
+	call, err := r.cfg.Store.BlockCall(ctx, req.Owner, req.Block)
+	if err != nil {
+		return Started{}, storeError("read how the block was made", err)
+	}
+	var p repeat
+	lease, last, err := r.next(ctx, call.Message, 0, func() (err error) {
+		p, err = r.repeatable(ctx, req)
+		return err
+	})
 	if err != nil {
 		return Started{}, err
 	}
-	lease, last, err := r.cfg.Store.Acquire(ctx, p.message.ID, r.cfg.Instance, r.cfg.Limits.Lease)
-	if err != nil {
-		return Started{}, storeError("acquire lease", err)
-	}
-	// Somebody else's retry may have ended just before: only what is read under
-	// the lease stands.
-	if p, err = r.repeatable(ctx, req); err != nil {
-		r.release(lease)
-		return Started{}, err
-	}
-	m := p.message
-	t := r.newFollowUp(ctx, lease, last, m, req.Caller)
+	t := r.newFollowUp(ctx, lease, last, p.message, req.Caller)
 	c := &pending{
 		call: model.Call{ID: id.New("t"), Name: p.spec.Name, Arguments: p.args},
 		spec: p.spec, tool: p.tool, args: p.args, run: true, same: -1,
 	}
-	c.sink = &sink{t: t, p: c, reopen: p.block.ID}
-	body := func(ctx context.Context, first chan<- error) ending {
+	c.sink = t.sinkOf(c)
+	return t.started(), r.launch(ctx, t, func(ctx context.Context, first chan<- error) ending {
 		return t.again(ctx, first, c, p.block, req.Refresh)
-	}
-	return Started{Msg: m.ID, Conversation: m.Conversation, User: m.Parent, After: last}, r.launch(ctx, t, body)
+	})
 }
 
 // repeat is a call that may be made again.
@@ -104,7 +100,7 @@ func notAgain(refresh bool, message string) *Error {
 // newFollowUp is a run that appends a further group to a finished message.
 func (r *Runner) newFollowUp(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller) *run {
 	t := &run{
-		r: r, lease: lease, message: m, caller: caller, follow: true,
+		r: r, lease: lease, last: last, message: m, caller: caller, follow: true,
 		log:   r.cfg.Logger.With("msg", m.ID, "group", lease.Group),
 		began: r.cfg.Now(),
 	}
@@ -151,7 +147,8 @@ func (t *run) again(ctx context.Context, first chan<- error, p *pending, b block
 	if refresh {
 		meta.RefreshedAt = t.r.cfg.Now().UnixMilli()
 	}
-	opened, err := p.sink.open(ctx, tool.Opening{Type: b.Type, Version: b.Version, Meta: meta})
+	meta.ToolCallID = p.call.ID
+	opened, err := p.sink.open(ctx, b.ID, tool.Opening{Type: b.Type, Version: b.Version, Meta: meta})
 	if err == nil {
 		p.block = opened
 		err = t.out.ToolStart(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Title: titleFor(p.spec, t.caller.Lang)})
@@ -175,7 +172,7 @@ func (t *run) again(ctx context.Context, first chan<- error, p *pending, b block
 	if refresh {
 		what = "refresh"
 	}
-	t.traj.Agent(trajectory.Turn{
+	t.step(trajectory.Turn{
 		At: t.r.cfg.Now(), Calls: []trajectory.Call{p.out.record(p.call)},
 		Extra: map[string]any{"msg_id": t.message.ID, "block_id": b.ID, "cause": what, "user": t.caller.User, "previous": previous(b, refresh)},
 	})

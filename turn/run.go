@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,8 +31,12 @@ type run struct {
 	caller  tool.Caller
 	out     *emit.Stream
 	began   time.Time
-	// follow says that the group only changes blocks of a finished message.
+	// last is the message's last seq before the group.
+	last uint64
+	// follow says that the group does not change what the message came to.
 	follow bool
+	// timeout bounds the group; 0 means the time of a turn.
+	timeout time.Duration
 
 	history  []model.Message // before the turn, the question last
 	exchange []model.Message // said in the turn beyond its text blocks
@@ -42,8 +47,9 @@ type run struct {
 	bad      map[string]int  // how often the same wrong call was made
 	barred   map[string]bool // tools not offered any more
 	named    map[string]bool // ids of the turn's calls
-	mu       sync.Mutex      // guards traj
+	mu       sync.Mutex      // guards traj and noted
 	traj     *trajectory.Builder
+	noted    bool // the trajectory grew
 }
 
 // ending is how a group ends.
@@ -104,7 +110,7 @@ func (r *Runner) launch(ctx context.Context, t *run, body func(context.Context, 
 	r.cfg.Observer.TurnStarted()
 	go func() {
 		defer r.wg.Done()
-		timed, stopTimer := context.WithTimeoutCause(runCtx, r.cfg.Limits.Turn, errTimeout)
+		timed, stopTimer := context.WithTimeoutCause(runCtx, cmp.Or(t.timeout, r.cfg.Limits.Turn), errTimeout)
 		watch, stopWatch := context.WithCancel(runCtx)
 		var helpers sync.WaitGroup
 		helpers.Go(func() { t.renew(watch, cancel) })
@@ -231,6 +237,13 @@ func (t *run) finish(e ending) event.Status {
 	if err != nil {
 		return lost("settle blocks", err)
 	}
+	if t.follow && e.err == nil && st.Seq == t.last {
+		// Nothing was written: there is no group, and releasing the lease leaves
+		// none.
+		t.store(ctx)
+		_, _ = t.out.Close()
+		return status
+	}
 	usage := event.Usage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens, CostUSD: t.usage.CostUSD}
 	t.message.Blocks, t.message.Seq = st.Blocks, st.Seq+1
 	t.message.Tools = withCalls(t.message.Tools, st.Tools)
@@ -249,11 +262,7 @@ func (t *run) finish(e ending) event.Status {
 			t.log.Error("store message", "err", err)
 		}
 	}
-	if doc, err := t.traj.Encode(); err != nil {
-		t.log.Error("trajectory", "err", err)
-	} else if err := t.r.cfg.Store.PutTrajectory(ctx, t.message.Owner, t.message.ID, doc); err != nil && !errors.Is(err, store.ErrNotFound) {
-		t.log.Error("store trajectory", "err", err)
-	}
+	t.store(ctx)
 	if e.err != nil {
 		err = t.out.Error(*e.err)
 	} else {
@@ -266,6 +275,20 @@ func (t *run) finish(e ending) event.Status {
 		return lost("write the end", err)
 	}
 	return status
+}
+
+// store stores the trajectory where it grew.
+func (t *run) store(ctx context.Context) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.follow && !t.noted {
+		return
+	}
+	if doc, err := t.traj.Encode(); err != nil {
+		t.log.Error("trajectory", "err", err)
+	} else if err := t.r.cfg.Store.PutTrajectory(ctx, t.message.Owner, t.message.ID, doc); err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.log.Error("store trajectory", "err", err)
+	}
 }
 
 // withCalls adds the calls of a fold to those recorded: a follow-up whose log

@@ -45,6 +45,9 @@ type Config struct {
 	// Agent names the product in trajectories, with its version.
 	Agent, Version string
 	Limits         Limits
+	// Actions completes the api actions that tools attach to blocks; nil knows
+	// none, and such actions are left out.
+	Actions Actions
 	// Instance names this process as the owner of leases; it must differ from
 	// every other process's, also from this one's before a restart.
 	Instance string

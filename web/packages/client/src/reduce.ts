@@ -119,6 +119,10 @@ function apply(m: Message, e: Envelope): Message {
     }
     case "block_state":
       return old ? put(m, at, { ...old, state: e.data.state, rev: e.data.rev }) : m;
+    case "pending_question_end":
+      // The group goes on with the turn that was paused.
+      if (m.status === "paused") m.status = "running";
+      return m;
     case "tool_call_start":
     case "sub_tool_start": {
       const tool: ToolActivity = {
@@ -159,8 +163,8 @@ function apply(m: Message, e: Envelope): Message {
       return m;
     case "done":
       m = close(m);
-      // A retry or refresh ends without changing what the turn came to.
-      if (!turn(m, e)) return m;
+      // A retry, refresh or action ends without changing what the turn came to.
+      if (m.status !== "running") return m;
       m.finishReason = e.data.finishReason;
       if (e.data.usage) m.usage = e.data.usage;
       if (e.data.model) m.model = e.data.model;
@@ -169,7 +173,7 @@ function apply(m: Message, e: Envelope): Message {
       return m;
     case "error":
       m = close(m);
-      if (!turn(m, e)) return m;
+      if (m.status !== "running") return m;
       m.status = "error";
       m.error = { code: e.data.code, message: e.data.message, retryable: e.data.retryable };
       return m;
@@ -248,10 +252,6 @@ function fail(m: Message, at: number, old: Block, error: ErrorInfo, fallback?: s
   if (old.type !== "text") delete next.payload;
   if (fallback) next.fallback = fallback;
   return put(m, at, next);
-}
-
-function turn(m: Message, e: Envelope): boolean {
-  return (e.group ?? 1) === 1 || m.status === "paused" || m.status === "running";
 }
 
 /** Ends what a group left open. */
