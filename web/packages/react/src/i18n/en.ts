@@ -1,8 +1,10 @@
 import { blocksEn } from "./blocks.en.ts";
+import { formsEn } from "./forms.en.ts";
 
 /** The English words. Keys ending in `.one` and `.other` are chosen by `count`. */
 export const en: Record<string, string> = {
   ...blocksEn,
+  ...formsEn,
   "chat.block.loading": "Loading {title}",
   "chat.block.loadingUntitled": "Loading",
   "chat.block.asOf": "As of {time}",

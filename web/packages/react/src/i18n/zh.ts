@@ -1,8 +1,10 @@
 import { blocksZh } from "./blocks.zh.ts";
+import { formsZh } from "./forms.zh.ts";
 
 /** The Chinese words; the same keys as in English. */
 export const zh: Record<string, string> = {
   ...blocksZh,
+  ...formsZh,
   "chat.block.loading": "正在加载{title}",
   "chat.block.loadingUntitled": "正在加载",
   "chat.block.asOf": "截至 {time}",
