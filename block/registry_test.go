@@ -111,3 +111,21 @@ func TestPatternsAreBounded(t *testing.T) {
 		t.Errorf("took %v", d)
 	}
 }
+
+// TestNumbersOutOfRange: a number that no client can hold is refused, and does
+// not stop the process.
+func TestNumbersOutOfRange(t *testing.T) {
+	for _, schema := range []string{`{"minimum":0}`, `{"items":{"multipleOf":2}}`, `{"additionalProperties":{"maximum":1}}`} {
+		s := MustCompileSchema("t", json.RawMessage(schema))
+		for _, n := range []string{"1e2000000", "-1e400", "1e-2000000", "1e99999999999999999999", "1E-401"} {
+			for _, form := range []string{"%s", "[%s]", `{"a":%s}`} {
+				if err := s.Validate(json.RawMessage(strings.Replace(form, "%s", n, 1))); !errors.Is(err, ErrNotJSON) {
+					t.Errorf("%s of %s: %v", schema, n, err)
+				}
+			}
+		}
+		if err := s.Validate(json.RawMessage("0e0")); err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}

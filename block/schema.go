@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,10 @@ const PatternTimeout = 50 * time.Millisecond
 var ErrNotJSON = errors.New("not valid JSON")
 
 // Schema is a compiled JSON Schema. It is safe for concurrent use.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct {
+	compiled *jsonschema.Schema
+	budget   *patternBudget // of a form; nil for none
+}
 
 // CompileSchema compiles a JSON Schema (2020-12 unless $schema says otherwise,
 // formats asserted). References may only point into the schema itself: nothing
@@ -49,7 +53,7 @@ func CompileSchema(name string, raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
 	}
-	return &Schema{s}, nil
+	return &Schema{compiled: s}, nil
 }
 
 // MustCompileSchema is CompileSchema for schemas that are part of the program.
@@ -68,7 +72,7 @@ func (s *Schema) Validate(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	err = s.compiled.Validate(v)
+	err = s.validate(v)
 	if err == nil {
 		return nil
 	}
@@ -76,6 +80,20 @@ func (s *Schema) Validate(raw json.RawMessage) error {
 	if !errors.As(err, &ve) {
 		return fmt.Errorf("validate: %w", err)
 	}
+	return violationsOf(ve)
+}
+
+func (s *Schema) validate(v any) error {
+	if b := s.budget; b != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.left = FormPatternBudget
+	}
+	return s.compiled.Validate(v)
+}
+
+// violationsOf lists what a validation found, up to a number that helps.
+func violationsOf(ve *jsonschema.ValidationError) *SchemaError {
 	se := &SchemaError{}
 	collect(ve, se)
 	sort.SliceStable(se.Violations, func(i, j int) bool { return se.Violations[i].Path < se.Violations[j].Path })
@@ -109,7 +127,40 @@ func decodeJSON(b []byte) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
+	if n, ok := outOfRange(v); ok {
+		return nil, fmt.Errorf("%w: the number %s is out of range", ErrNotJSON, clip(n.String(), 40))
+	}
 	return v, nil
+}
+
+// outOfRange finds a number that no client can hold. The validator, which
+// reckons with exact fractions, must not see one.
+func outOfRange(v any) (json.Number, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			if n, ok := outOfRange(e); ok {
+				return n, true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if n, ok := outOfRange(e); ok {
+				return n, true
+			}
+		}
+	case json.Number:
+		if _, err := v.Float64(); err != nil {
+			return v, true
+		}
+		// A number too small for a float64 is read as 0 without an error.
+		if _, exp, ok := strings.Cut(strings.ToLower(v.String()), "e"); ok {
+			if n, err := strconv.Atoi(exp); err != nil || n < -400 {
+				return v, true
+			}
+		}
+	}
+	return "", false
 }
 
 type noLoader struct{}
