@@ -117,6 +117,11 @@ describe("upload", () => {
     }
   }
 
+  function lastXhr(): FakeXhr {
+    if (!FakeXhr.last) throw new Error("nothing was sent");
+    return FakeXhr.last;
+  }
+
   /** Begins an upload in a page and waits until it is on its way. */
   async function begin(options: Parameters<InlayClient["upload"]>[1] = {}) {
     vi.stubGlobal("XMLHttpRequest", FakeXhr);
@@ -124,8 +129,8 @@ describe("upload", () => {
     FakeXhr.last = undefined;
     const done = client.upload(new File(["abc"], "a.txt"), options);
     done.catch(() => {});
-    const xhr = await vi.waitUntil(() => FakeXhr.last?.body && FakeXhr.last);
-    return { done, xhr };
+    await vi.waitUntil(() => FakeXhr.last?.body);
+    return { done, xhr: lastXhr() };
   }
 
   test("in a page tells how far it is", async () => {
