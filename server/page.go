@@ -104,18 +104,26 @@ func (p *page) read(name string, f *file, encoding string) ([]byte, error) {
 	return b, nil
 }
 
+// documents are the page's HTML files, by the path that each is served under;
+// all of them get the page's policy.
+var documents = map[string]string{
+	"/":        "index.html",
+	"/gallery": "gallery.html",
+}
+
 // getRest serves the page's files and answers for every path that is no route.
 func (s *server) getRest(w http.ResponseWriter, r *http.Request) error {
 	if allowed := s.methods(r); len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		return &answer{status: http.StatusMethodNotAllowed, code: codeMethodNotAllowed, message: "The method is not allowed here."}
 	}
-	name := strings.TrimPrefix(r.URL.Path, "/")
-	if name == "" {
-		name = "index.html"
+	name, ok := documents[r.URL.Path]
+	if !ok {
+		name = strings.TrimPrefix(r.URL.Path, "/")
+		ok = path.Ext(name) != ".html"
 	}
-	f, ok := s.page.names[name]
-	if !ok || name == "index.html" && r.URL.Path != "/" {
+	f, found := s.page.names[name]
+	if !ok || !found {
 		return notFound()
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -141,8 +149,9 @@ func (s *server) serveFile(w http.ResponseWriter, r *http.Request, name string, 
 	h := w.Header()
 	h.Set("Content-Type", contentType(name))
 	h.Add("Vary", "Accept-Encoding")
+	document := path.Ext(name) == ".html"
 	switch {
-	case name == "index.html":
+	case document:
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", s.csp)
 		h.Set("Referrer-Policy", "same-origin")
@@ -164,7 +173,7 @@ func (s *server) serveFile(w http.ResponseWriter, r *http.Request, name string, 
 		h.Set("Content-Encoding", encoding)
 	}
 	h.Set("ETag", etag)
-	if name != "index.html" && slices.Contains(strings.Split(strings.ReplaceAll(r.Header.Get("If-None-Match"), " ", ""), ","), etag) {
+	if !document && slices.Contains(strings.Split(strings.ReplaceAll(r.Header.Get("If-None-Match"), " ", ""), ","), etag) {
 		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return nil

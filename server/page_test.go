@@ -30,6 +30,7 @@ func pageFiles(t *testing.T) fstest.MapFS {
 	return fstest.MapFS{
 		".keep":                   {},
 		"index.html":              {Data: []byte("<!doctype html>page")},
+		"gallery.html.gz":         {Data: gzipped(t, "<!doctype html>gallery")},
 		"favicon.svg":             {Data: []byte("<svg/>")},
 		"assets/app-1a2b.js.gz":   {Data: gzipped(t, "script")},
 		"assets/app-1a2b.js.br":   {Data: []byte("brotli of script")},
@@ -73,6 +74,9 @@ func TestPage(t *testing.T) {
 		t.Errorf("index: %d %q %v", res.StatusCode, body, res.Header)
 	}
 	csp := res.Header.Get("Content-Security-Policy")
+	if res, body := get("/gallery", ""); res.StatusCode != 200 || body != "<!doctype html>gallery" || res.Header.Get("Content-Security-Policy") != csp || res.Header.Get("Cache-Control") != "no-store" || res.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("gallery: %d %q %v", res.StatusCode, body, res.Header)
+	}
 	for _, w := range []string{"script-src 'self';", "frame-ancestors 'self' https://app.example.com", "default-src 'none'", "img-src 'self' data: blob: https://img.example.com;", "object-src 'none'"} {
 		if !strings.Contains(csp, w) {
 			t.Errorf("the policy lacks %q: %s", w, csp)
@@ -114,7 +118,7 @@ func TestPage(t *testing.T) {
 	if res, body := get("/favicon.svg", ""); res.StatusCode != 200 || body != "<svg/>" || res.Header.Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("favicon: %d %q", res.StatusCode, body)
 	}
-	for _, path := range []string{"/index.html", "/.keep", "/assets/", "/assets/app-1a2b.js.gz", "/assets/none.js", "/conversation/1", "/%2e%2e/etc/passwd"} {
+	for _, path := range []string{"/index.html", "/gallery.html", "/gallery/", "/.keep", "/assets/", "/assets/app-1a2b.js.gz", "/assets/none.js", "/conversation/1", "/%2e%2e/etc/passwd"} {
 		if res, body := get(path, ""); res.StatusCode != 404 || !strings.Contains(body, `"not_found"`) {
 			t.Errorf("%s: %d %q", path, res.StatusCode, body)
 		}
@@ -185,23 +189,29 @@ func TestBuiltPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, ok := p.names["index.html"]
-	if !ok {
+	if p.names["index.html"] == nil {
 		t.Log("the page is not built in")
 		return
 	}
-	b, err := p.read("index.html", f, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?s)<script([^>]*)>(.*?)</script>`).FindAllSubmatch(b, -1) {
-		if !bytes.Contains(m[1], []byte("src=")) || len(bytes.TrimSpace(m[2])) > 0 {
-			t.Errorf("an inline script, which the policy forbids: %s", m[0])
+	for _, name := range documents {
+		f, ok := p.names[name]
+		if !ok {
+			t.Errorf("%s is not built in", name)
+			continue
 		}
-	}
-	for _, m := range regexp.MustCompile(`(?:src|href)="\./([^"]+)"`).FindAllSubmatch(b, -1) {
-		if p.names[string(m[1])] == nil {
-			t.Errorf("index.html names %s, which is not there", m[1])
+		b, err := p.read(name, f, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?s)<script([^>]*)>(.*?)</script>`).FindAllSubmatch(b, -1) {
+			if !bytes.Contains(m[1], []byte("src=")) || len(bytes.TrimSpace(m[2])) > 0 {
+				t.Errorf("an inline script, which the policy forbids: %s", m[0])
+			}
+		}
+		for _, m := range regexp.MustCompile(`(?:src|href)="\./([^"]+)"`).FindAllSubmatch(b, -1) {
+			if p.names[string(m[1])] == nil {
+				t.Errorf("%s names %s, which is not there", name, m[1])
+			}
 		}
 	}
 }

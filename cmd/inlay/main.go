@@ -18,6 +18,7 @@ type cli struct {
 	DemoModel demoModelCmd `cmd:"" name:"demo-model" help:"Serve the scripted demo model as an OpenAI-compatible endpoint."`
 	Validate  validateCmd  `cmd:"" help:"Check a configuration file and say what is wrong with it."`
 	Doctor    doctorCmd    `cmd:"" help:"Check configuration, store, sources and model, and say how to mend what fails."`
+	Gallery   galleryCmd   `cmd:"" help:"Write the gallery of blocks as static files."`
 
 	LogFormat string           `name:"log-format" help:"Format of the log on stderr: text or json." enum:",text,json" default:""`
 	LogLevel  string           `name:"log-level" help:"Least level that is logged: debug, info, warn or error." enum:",debug,info,warn,error" default:""`

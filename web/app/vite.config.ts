@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig, type Plugin } from "vite";
+import { defineConfig, type Plugin, searchForWorkspaceRoot } from "vite";
 
 /** KaTeX names each font in three formats; every browser this page supports reads woff2. */
 function woff2Only(): Plugin {
@@ -30,8 +30,15 @@ export default defineConfig({
     reportCompressedSize: false,
     modulePreload: { polyfill: false },
     target: "es2022",
+    rolldownOptions: {
+      input: ["index.html", "gallery.html"].map((page) => `${import.meta.dirname}/${page}`),
+    },
   },
   server: {
+    // The gallery shows the vectors that the server is tested with.
+    fs: {
+      allow: [searchForWorkspaceRoot(import.meta.dirname), `${import.meta.dirname}/../../testdata`],
+    },
     proxy: Object.fromEntries(["/v1", "/healthz", "/openapi.json"].map((path) => [path, server])),
   },
 });

@@ -34,7 +34,7 @@ import { type Failure, needsSignIn, toFailure } from "./errors.ts";
 import { languageTag, useLang, useText } from "./i18n/index.ts";
 import { type PageCommand, pageCommand, takesText } from "./keyboard.ts";
 import type { Settings } from "./settings.ts";
-import { lastUserMessage } from "./transcript.ts";
+import { lastUserMessage, pendingBlock } from "./transcript.ts";
 
 const narrowQuery = "(max-width: 799px)";
 const newDraft = "";
@@ -196,11 +196,26 @@ export function Page({
       },
       selectBranch: (id) => void chat.selectBranch(id),
       startEdit: setEditing,
+      feedback: (id, rating, comment) => client.feedback(id, rating, comment),
       loadTrajectory: (id) => client.trajectory(id),
       announce: (text) => announcer.say(text),
     }),
     [chat.regenerate, chat.edit, chat.selectBranch, feed.jump, client, announcer],
   );
+
+  const pending = pendingBlock(messages);
+  const waiting = useWaiting(chat.conversationId ?? null, pending !== null, chat.loading);
+  const goToPending = () => {
+    const block = feed.content.current?.querySelector<HTMLElement>(
+      `[data-block-id="${CSS.escape(pending?.id ?? "")}"]`,
+    );
+    if (!block) return;
+    block.scrollIntoView({ block: "center" });
+    const field = block.querySelector<HTMLElement>(
+      ":is(input, textarea, select, button):not(:disabled)",
+    );
+    (field ?? block.closest("article"))?.focus({ preventScroll: true });
+  };
 
   const editLast = () => {
     const last = lastUserMessage(messages);
@@ -293,6 +308,7 @@ export function Page({
         <Sidebar
           list={list}
           current={conversationId}
+          waiting={waiting}
           searchField={search}
           onNew={newChat}
           onHide={hideSidebar}
@@ -406,6 +422,14 @@ export function Page({
               {statusText}
             </p>
           )}
+          {!statusText && pending && (
+            <p className="page-status" role="status" data-waiting="true">
+              {t("status.waiting")}{" "}
+              <button type="button" className="page-link" onClick={goToPending}>
+                {t("status.goToPending")}
+              </button>
+            </p>
+          )}
           <Composer
             field={composer}
             text={draft}
@@ -444,6 +468,26 @@ function useAnnouncements(
     if (moved) announcer.clear();
     for (const text of announcements(moved ? [] : last.messages, messages, t)) announcer.say(text);
   }, [messages, conversationId, announcer, t]);
+}
+
+/** The conversations in which an answer was last seen waiting for the reader. */
+function useWaiting(
+  conversationId: string | null,
+  waits: boolean,
+  loading: boolean,
+): ReadonlySet<string> {
+  const [waiting, setWaiting] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    if (conversationId === null || loading) return;
+    setWaiting((old) => {
+      if (old.has(conversationId) === waits) return old;
+      const next = new Set(old);
+      if (waits) next.add(conversationId);
+      else next.delete(conversationId);
+      return next;
+    });
+  }, [conversationId, waits, loading]);
+  return waiting;
 }
 
 /** The title of the shown conversation: from the list, or asked for when the list does not have it. */

@@ -56,3 +56,20 @@ export function branchOf(
     next: siblings[index + 1] ?? null,
   };
 }
+
+/**
+ * The block in which the last answer waits for the reader: what it asks and
+ * nobody has answered yet. Null while nothing waits.
+ */
+export function pendingBlock(messages: readonly Message[]): Block | null {
+  const message = messages.findLast((candidate) => candidate.role === "assistant");
+  if (message?.status !== "paused") return null;
+  const open = message.blocks.filter((block) => !locked(block.state));
+  return (
+    open.findLast(({ type }) => type === "confirm" || type === "question") ?? open.at(-1) ?? null
+  );
+}
+
+function locked(state: unknown): boolean {
+  return typeof state === "object" && state !== null && "locked" in state && state.locked === true;
+}

@@ -9,6 +9,7 @@ export const ConversationRow = memo(function ConversationRow({
   conversation,
   href,
   current,
+  waiting,
   renaming,
   onPicked,
   onRename,
@@ -18,6 +19,8 @@ export const ConversationRow = memo(function ConversationRow({
   conversation: Conversation;
   href: string;
   current: boolean;
+  /** An answer in it waits for the reader. */
+  waiting: boolean;
   renaming: boolean;
   onPicked: () => void;
   onRename: () => void;
@@ -42,8 +45,10 @@ export const ConversationRow = memo(function ConversationRow({
         title={title}
         onClick={onPicked}
       >
-        {conversation.running && (
+        {conversation.running ? (
           <span className="page-running" role="img" aria-label={t("nav.running")} />
+        ) : (
+          waiting && <span className="page-waits" role="img" aria-label={t("nav.waiting")} />
         )}
         <span className="page-conversation-title">{title}</span>
       </a>

@@ -49,6 +49,12 @@ const shapes = {
       <circle cx="8" cy="16" r="2.5" />
     </>
   ),
+  thumbUp: (
+    <path d="M7.5 11v9H5a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1zm0 0 4-7.5a2.2 2.2 0 0 1 2.2 2.6L13.2 9.5h5a1.8 1.8 0 0 1 1.8 2.2l-1.4 6.7A2 2 0 0 1 16.6 20H7.5" />
+  ),
+  thumbDown: (
+    <path d="M16.5 13V4H19a1 1 0 0 1 1 1v7a1 1 0 0 1-1 1zm0 0-4 7.5a2.2 2.2 0 0 1-2.2-2.6l.5-3.4h-5A1.8 1.8 0 0 1 4 12.300l1.4-6.7A2 2 0 0 1 7.4 4h9.1" />
+  ),
   trash: <path d="M4.5 7h15M9.5 7V4.5h5V7M6.5 7l1 12.5h9l1-12.5" />,
   warning: <path d="M12 4 3 19.5h18zM12 10v4.5M12 17v.01" />,
 } satisfies Record<string, ReactNode>;

@@ -22,6 +22,7 @@ const searchDelay = 180;
 export function Sidebar({
   list,
   current,
+  waiting,
   searchField,
   onNew,
   onHide,
@@ -30,6 +31,8 @@ export function Sidebar({
 }: {
   list: ConversationList;
   current: string | null;
+  /** Conversations with an answer that waits for the reader, as far as it was seen here. */
+  waiting: ReadonlySet<string>;
   searchField: RefObject<HTMLInputElement | null>;
   onNew: () => void;
   onHide: () => void;
@@ -176,6 +179,7 @@ export function Sidebar({
                   conversation={conversation}
                   href={formatRoute({ conversationId: conversation.id })}
                   current={conversation.id === current}
+                  waiting={waiting.has(conversation.id)}
                   renaming={renaming === conversation.id}
                   onPicked={onPicked}
                   onRename={() => setRenaming(conversation.id)}

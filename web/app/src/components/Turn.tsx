@@ -1,4 +1,4 @@
-import type { Message } from "@inlay-ui/client";
+import type { Message, Rating } from "@inlay-ui/client";
 import { MessageView } from "@inlay-ui/react";
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from "react";
 import { type TextKey, useText } from "../i18n/index.ts";
@@ -7,6 +7,7 @@ import { branchOf, messageMarkdown, userText } from "../transcript.ts";
 import { useAutoGrow } from "./Composer.tsx";
 import { ErrorNote } from "./ErrorNote.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
+import { RatingComment, Thumbs, useRating } from "./Rating.tsx";
 import { ToolLines } from "./ToolLines.tsx";
 
 /** What a reader can do with a message. Stable, so that unchanged messages are not drawn again. */
@@ -15,6 +16,8 @@ export interface TurnActions {
   edit(messageId: string, text: string): void;
   selectBranch(messageId: string): void;
   startEdit(messageId: string | null): void;
+  /** Says what the reader thinks of an answer; null takes it back. */
+  feedback(messageId: string, rating: Rating | null, comment?: string): Promise<void>;
   loadTrajectory(messageId: string): Promise<unknown>;
   /** Tells a screen reader something. */
   announce(text: string): void;
@@ -93,29 +96,26 @@ export const Turn = memo(function Turn({
           {!user && <AnswerEnd message={message} busy={busy} onRegenerate={regenerate} />}
         </div>
       )}
-      {!running && !editing && (
+      {!running && !editing && user && (
         <div className="page-turn-tools">
           <BranchPicker message={message} onSelect={actions.selectBranch} />
-          <CopyButton
-            text={() => (user ? userText(message) : messageMarkdown(message))}
-            announce={actions.announce}
+          <CopyButton text={() => userText(message)} announce={actions.announce} />
+          <ToolButton
+            icon="edit"
+            label={t("message.edit")}
+            disabled={busy}
+            onClick={() => actions.startEdit(message.id)}
           />
-          {user ? (
-            <ToolButton
-              icon="edit"
-              label={t("message.edit")}
-              disabled={busy}
-              onClick={() => actions.startEdit(message.id)}
-            />
-          ) : (
-            <ToolButton
-              icon="again"
-              label={t("message.regenerate")}
-              disabled={busy}
-              onClick={regenerate}
-            />
-          )}
         </div>
+      )}
+      {!running && !user && (
+        <AnswerTools
+          key={message.id}
+          message={message}
+          busy={busy}
+          actions={actions}
+          onRegenerate={regenerate}
+        />
       )}
     </article>
   );
@@ -194,6 +194,48 @@ function AnswerEnd({
           ? "message.empty"
           : endings[message.finishReason ?? ""];
   return key ? <p className="page-ending">{t(key)}</p> : null;
+}
+
+/** What can be done with an answer that is over, or waits. */
+function AnswerTools({
+  message,
+  busy,
+  actions,
+  onRegenerate,
+}: {
+  message: Message;
+  busy: boolean;
+  actions: TurnActions;
+  onRegenerate: () => void;
+}) {
+  const t = useText();
+  const tools = useRef<HTMLDivElement>(null);
+  const rating = useRating(
+    message.feedback,
+    (thumb, comment) => actions.feedback(message.id, thumb, comment),
+    actions.announce,
+  );
+  return (
+    <>
+      <div className="page-turn-tools" ref={tools}>
+        <BranchPicker message={message} onSelect={actions.selectBranch} />
+        <CopyButton text={() => messageMarkdown(message)} announce={actions.announce} />
+        <ToolButton
+          icon="again"
+          label={t("message.regenerate")}
+          disabled={busy}
+          onClick={onRegenerate}
+        />
+        {message.status !== "paused" && <Thumbs state={rating} />}
+      </div>
+      <RatingComment
+        state={rating}
+        onDone={() =>
+          tools.current?.querySelector<HTMLElement>('[data-thumb][aria-pressed="true"]')?.focus()
+        }
+      />
+    </>
+  );
 }
 
 function BranchPicker({

@@ -1,0 +1,105 @@
+import type { Block, Message } from "@inlay-ui/client";
+import type { Lang } from "../i18n/index.ts";
+
+/** A text in each language of the page. */
+export type Words = Record<Lang, string>;
+
+/** A file of vectors: one block type in its states. */
+export interface Vectors {
+  name: string;
+  type: string;
+  version: number;
+  cases: { name: string; title?: Partial<Words>; block: Block }[];
+}
+
+/** One entry of the gallery. */
+export interface Case {
+  /** Unique in the gallery; names the case in addresses and in the document. */
+  id: string;
+  name: string;
+  title?: Partial<Words> | undefined;
+  message: Message;
+  /** Drawn with what the page puts around a message, and not as its block alone. */
+  turn: boolean;
+}
+
+/** The cases of one block type, or of the messages' frame. */
+export interface Group {
+  type: string;
+  cases: Case[];
+}
+
+/** The conversation that all cases are messages of. */
+export const conversationId = "gallery";
+
+/** Time at which everything in the gallery happened. */
+export const madeAt = "2026-03-02T09:30:00Z";
+
+/** A name as a part of an id. */
+function idPart(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]+/g, "-");
+}
+
+/** A finished answer, with changes. */
+export function answer(id: string, change: Partial<Message>): Message {
+  return {
+    id: `m_${id}`,
+    conversationId,
+    role: "assistant",
+    createdAt: madeAt,
+    status: "done",
+    blocks: [],
+    seq: 1,
+    siblings: [`m_${id}`],
+    ...change,
+  };
+}
+
+/** The cases of the vectors: each block in a message of its own, under an id of its own. */
+export function groupsOf(files: readonly Vectors[]): Group[] {
+  return [...files]
+    .sort((a, b) => order(a.type) - order(b.type) || a.type.localeCompare(b.type))
+    .map(({ type, cases }) => ({
+      type,
+      cases: cases.map(({ name, title, block }) => {
+        const id = `${idPart(type)}-${idPart(name)}`;
+        const message = answer(id, { blocks: [{ ...block, id: `b_${id}` }] });
+        return { id, name, title, message, turn: false };
+      }),
+    }));
+}
+
+/** Types from the plain to the special, as documentation lists them. */
+const known = [
+  "text",
+  "chart",
+  "table",
+  "metric",
+  "code",
+  "query",
+  "file",
+  "image",
+  "card",
+  "card_list",
+  "form",
+  "confirm",
+  "question",
+  "steps",
+  "tree",
+  "echarts_raw",
+];
+
+function order(type: string): number {
+  const at = known.indexOf(type);
+  return at < 0 ? known.length : at;
+}
+
+/** The vectors of this repository, which the server is tested with too. */
+export function vectors(): Vectors[] {
+  return Object.values(
+    import.meta.glob<Vectors>("../../../../testdata/gallery/*.json", {
+      eager: true,
+      import: "default",
+    }),
+  );
+}
