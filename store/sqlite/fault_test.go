@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/internal/id"
 	"github.com/inlay-ui/inlay/store"
 )
 
@@ -46,6 +47,13 @@ const childPath = "INLAY_TEST_SQLITE_CHILD"
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childPath); path != "" {
 		if err := writeUntilKilled(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if path := os.Getenv(actingPath); path != "" {
+		if err := actUntilKilled(path); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -110,6 +118,37 @@ func writeUntilKilled(path string) error {
 	return <-failed
 }
 
+// untilKilled runs the test binary with a variable set, kills it a moment
+// after its first word and hands out the lines that it said.
+func untilKilled(t *testing.T, env string, said func(line string)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), env)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	must(t, cmd.Start())
+	lines := bufio.NewReader(out)
+	life := time.Duration(20+rand.IntN(200)) * time.Millisecond
+	var timer *time.Timer
+	for {
+		line, err := lines.ReadString('\n')
+		if timer == nil {
+			timer = time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		must(t, err)
+		said(line)
+	}
+	timer.Stop()
+	if err := cmd.Wait(); cmd.ProcessState.Exited() {
+		t.Fatalf("the child was not killed but ended: %v\n%s", err, stderr.String())
+	}
+}
+
 // TestKill kills a writing process at random moments. Every event that was
 // acknowledged is there afterwards, without a gap, and what was running is
 // listed.
@@ -119,25 +158,7 @@ func TestKill(t *testing.T) {
 	ended := map[string]bool{}
 	total := 0
 	for round := range 8 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), childPath+"="+path)
-		out, err := cmd.StdoutPipe()
-		must(t, err)
-		var stderr strings.Builder
-		cmd.Stderr = &stderr
-		must(t, cmd.Start())
-		lines := bufio.NewReader(out)
-		life := time.Duration(20+rand.IntN(200)) * time.Millisecond
-		var timer *time.Timer
-		for {
-			line, err := lines.ReadString('\n')
-			if timer == nil {
-				timer = time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			must(t, err)
+		untilKilled(t, childPath+"="+path, func(line string) {
 			var msg, word string
 			var seq uint64
 			if _, err := fmt.Sscan(line, &msg, &seq, &word); err != nil {
@@ -146,11 +167,7 @@ func TestKill(t *testing.T) {
 			acked[msg] = max(acked[msg], seq)
 			ended[msg] = ended[msg] || word == "end"
 			total++
-		}
-		timer.Stop()
-		if err := cmd.Wait(); cmd.ProcessState.Exited() {
-			t.Fatalf("round %d: the child was not killed but ended: %v\n%s", round, err, stderr.String())
-		}
+		})
 
 		s := open(t, Options{Path: path})
 		unfinished, err := s.Unfinished(t.Context())
@@ -474,6 +491,15 @@ func TestUpkeep(t *testing.T) {
 			Assistant: store.Message{ID: "m_" + conversation, Role: store.RoleAssistant, Status: event.StatusRunning}})
 	}
 	must(t, begin("c_1"))
+	act := func() error {
+		_, err := s.ReserveAction(ctx, store.ActionReserve{Call: store.ActionCall{ID: id.New("x"), Msg: "m_c_1", Block: "b_1", Key: "key", Holder: "one"}})
+		return err
+	}
+	must(t, act())
+	call, err := s.ActionCall(ctx, store.Owner{}, "key")
+	must(t, err)
+	_, _, err = s.FinishAction(ctx, store.ActionFinish{ID: call.ID, Holder: "one", Status: store.CallDone, At: c.now(), Audit: store.AuditEntry{ID: "l_1"}})
+	must(t, err)
 	lease, _, err := s.Acquire(ctx, "m_log", "one", time.Minute)
 	must(t, err)
 	must(t, s.Append(ctx, lease, delta("m_log", 1, 1), done("m_log", 1, 2)))
@@ -481,12 +507,16 @@ func TestUpkeep(t *testing.T) {
 	if err := begin("c_2"); !errors.Is(err, store.ErrConflict) {
 		t.Fatalf("known key: %v", err)
 	}
+	if err := act(); !errors.Is(err, store.ErrConflict) {
+		t.Fatalf("known key of an action: %v", err)
+	}
 	if len(s.logs) != 1 {
 		t.Fatalf("%d logs in memory, want the one not released", len(s.logs))
 	}
 	c.add(25 * time.Hour)
 	must(t, s.upkeepRound(ctx))
 	must(t, begin("c_2"))
+	must(t, act())
 	if len(s.logs) != 0 {
 		t.Fatalf("%d logs in memory after their leases ran out", len(s.logs))
 	}

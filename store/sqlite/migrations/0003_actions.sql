@@ -72,6 +72,7 @@ CREATE TABLE audit (
 	entry        BLOB    NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX audit_owner ON audit (tenant, user, id);
+CREATE INDEX audit_tenant ON audit (tenant, id);
 CREATE TRIGGER audit_changed BEFORE UPDATE ON audit BEGIN
 	SELECT RAISE(ABORT, 'the audit log is append-only');
 END;
