@@ -4,11 +4,13 @@ import userEvent from "@testing-library/user-event";
 import { type ReactNode, useRef, useState } from "react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Composer } from "../src/components/Composer.tsx";
+import { ConversationRow } from "../src/components/ConversationRow.tsx";
 import { EmptyState } from "../src/components/EmptyState.tsx";
 import { ErrorNote } from "../src/components/ErrorNote.tsx";
 import { SignIn } from "../src/components/SignIn.tsx";
 import { ToolLines, toolLine } from "../src/components/ToolLines.tsx";
 import { type Lang, TextContext, translator } from "../src/i18n/index.ts";
+import { conversation } from "./samples.ts";
 
 afterEach(cleanup);
 
@@ -88,6 +90,35 @@ describe("Composer", () => {
     await userEvent.type(screen.getByRole("textbox"), "{ArrowUp}");
     expect(stopped).toHaveBeenCalledTimes(1);
     expect(edited).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("ConversationRow", () => {
+  const nothing = () => undefined;
+  const row = (running: string | undefined, waiting: boolean) => {
+    const { container } = show(
+      <ConversationRow
+        conversation={{ ...conversation("c1", "2026-03-01T10:00:00Z", "Exports"), running }}
+        href="#/c/c1"
+        current={false}
+        waiting={waiting}
+        renaming={false}
+        onPicked={nothing}
+        onRename={nothing}
+        onRenamed={nothing}
+        onDelete={nothing}
+      />,
+    );
+    return [...container.querySelectorAll("[role=img]")].map((e) => e.getAttribute("aria-label"));
+  };
+
+  it.each([
+    [undefined, false, []],
+    ["m1", false, ["Answering"]],
+    [undefined, true, ["Waiting for your reply"]],
+    ["m1", true, ["Answering"]],
+  ] as const)("marks what runs (%s) or waits (%s)", (running, waiting, marks) => {
+    expect(row(running, waiting)).toEqual(marks);
   });
 });
 

@@ -1,6 +1,12 @@
 // @vitest-environment node
 import { describe, expect, it } from "vitest";
-import { branchOf, lastUserMessage, messageMarkdown, userText } from "../src/transcript.ts";
+import {
+  branchOf,
+  lastUserMessage,
+  messageMarkdown,
+  pendingBlock,
+  userText,
+} from "../src/transcript.ts";
 import { block, message } from "./samples.ts";
 
 describe("messageMarkdown", () => {
@@ -69,5 +75,26 @@ describe("branchOf", () => {
       previous: "m2",
       next: null,
     });
+  });
+});
+
+describe("pendingBlock", () => {
+  const asks = block({ id: "b2", type: "confirm" });
+  const paused = message({ status: "paused", blocks: [block(), asks, block({ id: "b3" })] });
+
+  it("is what the last answer asks while it waits", () => {
+    expect(pendingBlock([paused])?.id).toBe("b2");
+    expect(pendingBlock([paused, message({ id: "m2", role: "user" })])?.id).toBe("b2");
+    expect(pendingBlock([paused, message({ id: "m2" })])).toBeNull();
+    expect(pendingBlock([{ ...paused, status: "done" }])).toBeNull();
+    expect(pendingBlock([])).toBeNull();
+  });
+
+  it("is not what was answered", () => {
+    const first = { ...asks, state: { status: "answered", locked: true } };
+    const blocks = [first, block({ id: "b4", type: "question" })];
+    expect(pendingBlock([{ ...paused, blocks }])?.id).toBe("b4");
+    expect(pendingBlock([{ ...paused, blocks: [first] }])).toBeNull();
+    expect(pendingBlock([{ ...paused, blocks: [] }])).toBeNull();
   });
 });

@@ -55,18 +55,25 @@ export function answer(id: string, change: Partial<Message>): Message {
   };
 }
 
-/** The cases of the vectors: each block in a message of its own, under an id of its own. */
+/** The cases of the vectors by type: each block in a message of its own, under an id of its own. */
 export function groupsOf(files: readonly Vectors[]): Group[] {
-  return [...files]
-    .sort((a, b) => order(a.type) - order(b.type) || a.type.localeCompare(b.type))
-    .map(({ type, cases }) => ({
-      type,
-      cases: cases.map(({ name, title, block }) => {
-        const id = `${idPart(type)}-${idPart(name)}`;
-        const message = answer(id, { blocks: [{ ...block, id: `b_${id}` }] });
-        return { id, name, title, message, turn: false };
-      }),
-    }));
+  const groups = new Map<string, Case[]>();
+  const ids = new Set<string>();
+  for (const { type, cases } of files) {
+    const group = groups.get(type) ?? [];
+    groups.set(type, group);
+    for (const { name, title, block } of cases) {
+      const plain = `${idPart(type)}-${idPart(name)}`;
+      let id = plain;
+      for (let n = 2; ids.has(id); n++) id = `${plain}-${n}`;
+      ids.add(id);
+      const message = answer(id, { blocks: [{ ...block, id: `b_${id}` }] });
+      group.push({ id, name, title, message, turn: false });
+    }
+  }
+  return [...groups]
+    .map(([type, cases]) => ({ type, cases }))
+    .sort((a, b) => order(a.type) - order(b.type) || a.type.localeCompare(b.type));
 }
 
 /** Types from the plain to the special, as documentation lists them. */
