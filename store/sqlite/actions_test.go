@@ -256,3 +256,33 @@ func TestAuditStays(t *testing.T) {
 		t.Errorf("audit log %+v (%v)", list, err)
 	}
 }
+
+// TestDeleteLeavesNothing counts the rows that a deleted conversation leaves,
+// also where no method looks any more.
+func TestDeleteLeavesNothing(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, Options{})
+	must(t, begin(ctx, s, "c_1", "m_1"))
+	must(t, s.PutTurnState(ctx, store.TurnState{Msg: "m_1", Owner: alice}))
+	must(t, s.PutBlockCall(ctx, store.BlockCall{Block: "b_1", Message: "m_1", Owner: alice}))
+	must(t, s.PutTrajectory(ctx, alice, "m_1", json.RawMessage(`{}`)))
+	lease, _, err := s.Acquire(ctx, "m_1", "one", time.Minute)
+	must(t, err)
+	must(t, s.Append(ctx, lease, delta("m_1", 1, 1), done("m_1", 1, 2)))
+	r := exclusive("m_1", "b_1", "key")
+	_, err = s.ReserveAction(ctx, r)
+	must(t, err)
+	_, _, err = s.FinishAction(ctx, ending(r.Call.ID, store.CallDone, time.Now()))
+	must(t, err)
+	must(t, s.DeleteConversation(ctx, alice, "c_1"))
+	for _, table := range []string{
+		"conversations", "messages", "logs", "chunks", "block_calls", "trajectories", "idempotency", "feed",
+		"turn_states", "action_calls", "block_states",
+	} {
+		var n int
+		must(t, s.scan(ctx, "SELECT count(*) FROM "+table, nil, &n))
+		if n != 0 {
+			t.Errorf("%s has %d rows", table, n)
+		}
+	}
+}
