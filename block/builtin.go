@@ -11,7 +11,10 @@ var schemaFiles embed.FS
 
 // Builtins returns the block types that every installation has.
 func Builtins() []Type {
-	return []Type{textType(), chartType(), tableType(), metricType(), codeType()}
+	return []Type{
+		textType(), chartType(), tableType(), metricType(), codeType(), queryType(), fileType(), imageType(), cardType(), cardListType(),
+		formType(), confirmType(), questionType(), stepsType(), treeType(), echartsType(),
+	}
 }
 
 // Schemas returns the JSON Schemas of the built-in types as files named

@@ -79,8 +79,9 @@ func TestBuiltinsAccept(t *testing.T) {
 		}
 	}
 	for _, typ := range r.Types() {
-		if typ.Height <= 0 || typ.Description == "" || typ.Source != SourceBuiltin || typ.Class != ClassDisplay {
-			t.Errorf("%s: incomplete registration %+v", typ.Name, typ)
+		if typ.Height <= 0 || typ.Description == "" || typ.Source != SourceBuiltin || typ.Class == "" ||
+			typ.Fallback == nil || typ.Markdown == nil || typ.Summary == nil {
+			t.Errorf("%s: incomplete registration", typ.Name)
 		}
 		for _, junk := range []string{`null`, `[]`, `"x"`, `{"data":[null,{"a":{}}],"series":[{}],"rows":[null],"columns":[{}],"items":[{}]}`, `{`} {
 			// Text for people is written for anything and never panics.

@@ -48,10 +48,19 @@ func codeMarkdown(payload json.RawMessage) string {
 	if json.Unmarshal(payload, &c) != nil {
 		return "[code]"
 	}
-	// The fence is longer than any run of backticks in the source.
+	head := ""
+	if c.Filename != "" {
+		head = "**" + markdownText(c.Filename) + "**\n\n"
+	}
+	return head + fenced(c.Lang, c.Source)
+}
+
+// fenced writes a source as a fenced block. The fence is longer than any run
+// of backticks in it.
+func fenced(lang, source string) string {
 	longest, run := 2, 0
-	for i := range len(c.Source) {
-		if c.Source[i] == '`' {
+	for i := range len(source) {
+		if source[i] == '`' {
 			run++
 			longest = max(longest, run)
 		} else {
@@ -59,16 +68,11 @@ func codeMarkdown(payload json.RawMessage) string {
 		}
 	}
 	fence := strings.Repeat("`", longest+1)
-	var b strings.Builder
-	if c.Filename != "" {
-		b.WriteString("**" + markdownText(c.Filename) + "**\n\n")
+	s := fence + lang + "\n" + source
+	if !strings.HasSuffix(source, "\n") {
+		s += "\n"
 	}
-	b.WriteString(fence + c.Lang + "\n" + c.Source)
-	if !strings.HasSuffix(c.Source, "\n") {
-		b.WriteByte('\n')
-	}
-	b.WriteString(fence + "\n")
-	return b.String()
+	return s + fence + "\n"
 }
 
 func codeSummary(payload json.RawMessage) string {

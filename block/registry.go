@@ -55,11 +55,19 @@ type Type struct {
 	// ServerOnly refuses the type from every producer but the server's code.
 	ServerOnly bool
 
+	// Clean returns a payload as it is kept: without what must not be stored,
+	// and in one spelling. It runs before the payload is checked, leaves alone
+	// what it does not understand, and changes nothing the second time. nil
+	// keeps every payload as it is.
+	Clean func(payload json.RawMessage) (json.RawMessage, error)
 	// Check judges what a schema cannot say; nil accepts. Its errors name the
 	// path of the offending member.
 	Check func(payload json.RawMessage) error
 	// Fallback writes the plain text of a payload. Required.
 	Fallback func(payload json.RawMessage) string
+	// Link writes the Markdown that stands for the block where it cannot be
+	// drawn but followed; nil uses Fallback.
+	Link func(payload json.RawMessage) string
 	// Markdown writes the payload as Markdown for export; nil uses Fallback.
 	Markdown func(payload json.RawMessage) string
 	// Summary writes what the model is told of the payload: figures computed
@@ -217,6 +225,19 @@ func (r *Registry) Validate(name string, version int, payload json.RawMessage) e
 	return nil
 }
 
+// Clean returns a payload as it is kept; see Type.Clean.
+func (r *Registry) Clean(name string, version int, payload json.RawMessage) (json.RawMessage, error) {
+	t, ok := r.Lookup(name, version)
+	if !ok || t.Clean == nil || len(payload) == 0 {
+		return payload, nil
+	}
+	clean, err := t.Clean(payload)
+	if err != nil {
+		return nil, fmt.Errorf("clean payload of %s: %w", t.Name, err)
+	}
+	return clean, nil
+}
+
 // FallbackText returns the plain text of a payload, also for types that are
 // not registered.
 func (r *Registry) FallbackText(name string, version int, payload json.RawMessage) string {
@@ -233,6 +254,17 @@ func (r *Registry) Markdown(b Block) string {
 			if t.Markdown != nil {
 				return t.Markdown(b.Payload)
 			}
+		}
+	}
+	return r.Text(b)
+}
+
+// Stand returns the Markdown that stands for a block on a stream whose reader
+// cannot draw it: a link where the type has one, else Text.
+func (r *Registry) Stand(b Block) string {
+	if b.Status == StatusDone && len(b.Payload) > 0 {
+		if t, ok := r.Lookup(b.Type, b.Version); ok && t.Link != nil {
+			return t.Link(b.Payload)
 		}
 	}
 	return r.Text(b)

@@ -489,6 +489,9 @@ func (s *Stream) Open(o Opening) (*Block, error) {
 	if !ok {
 		return nil, &Refusal{CodeUnknownType, fmt.Sprintf("block type %s@%d is not registered", o.Type, o.Version)}
 	}
+	if o.Optional && t.ServerOnly {
+		return nil, &Refusal{CodeUnknownType, fmt.Sprintf("blocks of the type %s are made by the server's own code only", t.Name)}
+	}
 	drawable := s.cfg.Caps.Can(t.Name, t.Version)
 	if o.Optional && !drawable {
 		return nil, &Refusal{CodeNotSupported, "answer with an inline Markdown link instead"}
@@ -533,6 +536,28 @@ func (s *Stream) State(blockID string, state json.RawMessage, rev int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.putValue(event.BlockState, blockID, event.BlockStateData{State: state, Rev: rev})
+}
+
+// QuestionStart says that the turn waits for a person to answer the block d
+// names.
+func (s *Stream) QuestionStart(d event.QuestionData) error {
+	return s.question(event.PendingQuestionStart, d)
+}
+
+// QuestionEnd says what became of a question.
+func (s *Stream) QuestionEnd(d event.QuestionData) error {
+	return s.question(event.PendingQuestionEnd, d)
+}
+
+func (s *Stream) question(t event.Type, d event.QuestionData) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admit()
+	if err := s.flushJoined(); err != nil {
+		return err
+	}
+	d.Prompt = clip(d.Prompt, MaxTitle)
+	return s.putValue(t, d.QuestionID, d)
 }
 
 // Settle ends the open text and every block still open, waits until all of it
@@ -696,8 +721,9 @@ type Finished struct {
 	Meta     block.Meta
 }
 
-// End validates and finishes the block. A payload that breaks its schema or is
-// too large ends the block with block_error, and the error is returned.
+// End cleans, validates and finishes the block. A payload that breaks its
+// schema or is too large ends the block with block_error, and the error is
+// returned.
 func (b *Block) End(f Finished) error {
 	payload, built := f.Payload, false
 	b.s.mu.Lock()
@@ -709,6 +735,17 @@ func (b *Block) End(f Finished) error {
 	if payload == nil {
 		payload, built = b.built, true
 	}
+	clean, err := b.s.cfg.Registry.Clean(b.typ.Name, b.typ.Version, payload)
+	if err != nil {
+		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of a " + b.typ.Name + "."}, f.Fallback); failed != nil {
+			return failed
+		}
+		return err
+	}
+	if built && !bytes.Equal(clean, payload) {
+		built = false // what the deltas built must not stand
+	}
+	payload = clean
 	if err := b.s.cfg.Registry.Validate(b.typ.Name, b.typ.Version, payload); err != nil {
 		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of a " + b.typ.Name + "."}, f.Fallback); failed != nil {
 			return failed

@@ -27,6 +27,7 @@ type schema struct {
 	Enum        []any              `json:"enum"`
 	Ref         string             `json:"$ref"`
 	Items       *schema            `json:"items"`
+	AnyOf       []*schema          `json:"anyOf"`
 	Properties  ordered            `json:"properties"`
 	Required    []string           `json:"required"`
 	Additional  json.RawMessage    `json:"additionalProperties"`
@@ -71,6 +72,7 @@ func TypeScript(files fs.FS) ([]byte, error) {
 	}
 	slices.Sort(names)
 	var b, index bytes.Buffer
+	declared := make(map[string]string)
 	b.WriteString("// Generated from the JSON Schemas of the block payloads by `go generate ./schema`. Do not edit.\n")
 	index.WriteString("\n/** The payload of each built-in block type, by its capability. */\nexport interface PayloadTypes {\n")
 	for _, name := range names {
@@ -78,7 +80,7 @@ func TypeScript(files fs.FS) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		g := generator{out: &b}
+		g := generator{out: &b, declared: declared}
 		if err := json.Unmarshal(raw, &g.root); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -99,6 +101,9 @@ func TypeScript(files fs.FS) ([]byte, error) {
 type generator struct {
 	out  *bytes.Buffer
 	root schema
+	// declared has the text of every type so far. Two schemas may share one,
+	// when they agree on it.
+	declared map[string]string
 }
 
 func (g *generator) document() error {
@@ -124,23 +129,40 @@ func (g *generator) declare(s *schema) error {
 	if s.Title == "" {
 		return fmt.Errorf("no title to name the type by")
 	}
-	g.out.WriteByte('\n')
-	g.comment("", s.Description)
+	text, err := g.declaration(s)
+	if err != nil {
+		return err
+	}
+	if before, ok := g.declared[s.Title]; ok {
+		if before != text {
+			return fmt.Errorf("another schema has a different %s", s.Title)
+		}
+		return nil
+	}
+	g.declared[s.Title] = text
+	g.out.WriteString(text)
+	return nil
+}
+
+func (g *generator) declaration(s *schema) (string, error) {
+	var b strings.Builder
+	b.WriteByte('\n')
+	comment(&b, "", s.Description)
 	if len(s.Properties) == 0 {
 		t, err := g.expr(s, true)
 		if err != nil {
-			return err
+			return "", err
 		}
-		fmt.Fprintf(g.out, "export type %s = %s;\n", s.Title, t)
-		return nil
+		fmt.Fprintf(&b, "export type %s = %s;\n", s.Title, t)
+		return b.String(), nil
 	}
-	fmt.Fprintf(g.out, "export interface %s {\n", s.Title)
+	fmt.Fprintf(&b, "export interface %s {\n", s.Title)
 	for _, p := range s.Properties {
 		t, err := g.expr(p.schema, false)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return "", fmt.Errorf("%s: %w", p.name, err)
 		}
-		g.comment("  ", p.Description)
+		comment(&b, "  ", p.Description)
 		optional := "?"
 		if slices.Contains(s.Required, p.name) {
 			optional = ""
@@ -149,15 +171,18 @@ func (g *generator) declare(s *schema) error {
 		if len(line) > lineWidth+1 && strings.Contains(t, " | ") {
 			line = fmt.Sprintf("  %s%s:\n    | %s;\n", p.name, optional, strings.ReplaceAll(t, " | ", "\n    | "))
 		}
-		g.out.WriteString(line)
+		b.WriteString(line)
 	}
-	g.out.WriteString("}\n")
-	return nil
+	if len(s.Additional) > 0 && string(s.Additional) != "false" {
+		b.WriteString("  [name: string]: unknown;\n")
+	}
+	b.WriteString("}\n")
+	return b.String(), nil
 }
 
-func (g *generator) comment(indent, text string) {
+func comment(b *strings.Builder, indent, text string) {
 	if text != "" {
-		fmt.Fprintf(g.out, "%s/** %s */\n", indent, strings.ReplaceAll(text, "*/", "* /"))
+		fmt.Fprintf(b, "%s/** %s */\n", indent, strings.ReplaceAll(text, "*/", "* /"))
 	}
 }
 
@@ -176,6 +201,15 @@ func (g *generator) expr(s *schema, body bool) (string, error) {
 		return s.Title, nil
 	case s.Const != nil:
 		return literal(s.Const)
+	case len(s.AnyOf) > 0:
+		parts := make([]string, len(s.AnyOf))
+		for i, v := range s.AnyOf {
+			var err error
+			if parts[i], err = g.expr(v, false); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(parts, " | "), nil
 	case len(s.Enum) > 0:
 		parts := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
@@ -221,6 +255,9 @@ func (g *generator) named(s *schema, t string) (string, error) {
 		}
 		return item + "[]", nil
 	case "object":
+		if string(s.Additional) == "true" {
+			return "Record<string, unknown>", nil
+		}
 		var values schema
 		if len(s.Additional) == 0 || json.Unmarshal(s.Additional, &values) != nil {
 			return "", fmt.Errorf("an object without members")

@@ -1,5 +1,95 @@
 // Generated from the JSON Schemas of the block payloads by `go generate ./schema`. Do not edit.
 
+/** One thing with its figures and what can be done with it. */
+export interface CardPayload {
+  title: string;
+  subtitle?: string;
+  image?: CardImage;
+  fields?: CardField[];
+  /** Markdown. */
+  body?: string;
+  status?: CardStatus;
+}
+
+/** A label with its value. */
+export interface CardField {
+  label: string;
+  /** null: not known. */
+  value: string | number | boolean | null;
+  /** How the value is written. Durations are in seconds. */
+  format?:
+    | "number"
+    | "percent"
+    | "currency"
+    | "compact"
+    | "bytes"
+    | "duration"
+    | "date"
+    | "datetime";
+  unit?: string;
+  /** ISO 4217 code. */
+  currency?: string;
+  decimals?: number;
+  /** 1 (the default): 0.12 is 12 %. 100: 12 is 12 %. */
+  percentBase?: 1 | 100;
+}
+
+/** A picture by reference. */
+export interface CardImage {
+  /** Id of the file. */
+  assetId: string;
+  alt: string;
+  width?: number;
+  height?: number;
+}
+
+/** A word on the state of things. */
+export interface CardStatus {
+  label: string;
+  tone: "neutral" | "info" | "success" | "warning" | "danger";
+}
+
+/** Several cards. */
+export interface CardListPayload {
+  title?: string;
+  /** list is the default. */
+  layout?: "list" | "grid" | "carousel";
+  items: CardListItem[];
+  /** Items there are in all, when these are not all. */
+  total?: number;
+  page?: CardListPage;
+}
+
+/** One card. */
+export interface CardListItem {
+  /** Unique here. */
+  id?: string;
+  title: string;
+  subtitle?: string;
+  image?: CardImage;
+  fields?: CardField[];
+  /** Markdown. */
+  body?: string;
+  status?: CardStatus;
+  /** Actions of the block that are shown on this item. */
+  actions?: CardItemAction[];
+}
+
+/** An action of the block, with what this item posts to it. */
+export interface CardItemAction {
+  /** The id of an action of the block. */
+  id: string;
+  params?: CardItemParams;
+}
+
+/** Where the next items are. */
+export interface CardListPage {
+  cursor?: string;
+}
+
+/** What is posted with a click, by name. */
+export type CardItemParams = Record<string, string | number | boolean | null>;
+
 /** A chart by meaning: rows, and which field plays which part. Clients draw it in their own look. */
 export interface ChartPayload {
   version: 1;
@@ -176,6 +266,117 @@ export interface CodePayload {
   filename?: string;
 }
 
+/** A question whether something may be done. What is approved is exactly what is shown. */
+export interface ConfirmPayload {
+  prompt: string;
+  /** Markdown. */
+  detail?: string;
+  /** info is the default. */
+  severity?: "info" | "warning" | "danger";
+  /** What will be done, exactly. */
+  args?: Record<string, unknown>;
+  /** The answers offered; approve and reject when absent. */
+  options?: ConfirmOption[];
+  /** JSON Schema of args. Present: they may be edited. */
+  schema?: Record<string, unknown>;
+  /** Which fields are shown how: ui:widget, ui:order, ui:help and the like. */
+  uiSchema?: Record<string, unknown>;
+  /** Hash of the exact arguments that the answer is bound to. */
+  argsDigest?: string;
+  /** Epoch milliseconds. */
+  expiresAt?: number;
+}
+
+/** One answer. */
+export interface ConfirmOption {
+  id: "approve" | "reject" | "edit";
+  label?: string;
+  style?: "primary" | "default" | "danger";
+}
+
+/** An ECharts option for rare forms, made by code of the server only. */
+export interface EchartsRawPayload {
+  /** Merged over the theme. No functions, no HTML, no addresses. */
+  option: Record<string, unknown>;
+  title?: string;
+  height?: number;
+}
+
+/** A file by reference. While it is produced only progress is known. */
+export interface FilePayload {
+  /** Id of the file. */
+  assetId: string;
+  name: string;
+  /** Media type. */
+  mime: string;
+  /** Bytes. */
+  size: number;
+  /** Accepted and dropped: signed addresses are never kept. Clients ask GET /v1/assets/{id}/url. */
+  url?: string;
+  preview?: FilePreview;
+  progress?: FileProgress;
+}
+
+/** What can be shown without loading the file. kind says which members count. */
+export interface FilePreview {
+  kind: "image" | "table" | "pdf" | "text" | "none";
+  /** image: pixels. */
+  width?: number;
+  /** image: pixels. */
+  height?: number;
+  /** table: the first rows, the heading among them. */
+  rows?: FilePreviewRow[];
+  /** table: the names of all sheets. */
+  sheets?: string[];
+  /** table: the sheet that rows are of. */
+  sheet?: string;
+  /** table: rows of the sheet in all. */
+  total?: number;
+  /** pdf: number of pages. */
+  pages?: number;
+  /** text: its beginning. */
+  text?: string;
+  /** text: there is more of it. */
+  truncated?: boolean;
+}
+
+/** One row of cells. */
+export type FilePreviewRow = (string | number | boolean | null)[];
+
+/** How far the file is. In the payload of a block that is loading; a finished file has none. */
+export interface FileProgress {
+  done: number;
+  total?: number;
+  /** What is being done, for people. */
+  stage?: string;
+  /** What done and total count. */
+  unit?: string;
+}
+
+/** Fields to fill in. Their schema judges them in the browser and on the server. */
+export interface FormPayload {
+  title: string;
+  description?: string;
+  /** JSON Schema of the values: keywords common to draft-07 and 2020-12. */
+  schema: Record<string, unknown>;
+  /** Which fields are shown how: ui:widget, ui:order, ui:help and the like. */
+  uiSchema?: Record<string, unknown>;
+  /** Values to begin with. They fit the schema. */
+  defaults?: Record<string, unknown>;
+  submitLabel?: string;
+}
+
+/** A picture by reference. */
+export interface ImagePayload {
+  /** Id of the file. */
+  assetId: string;
+  /** What is to be seen, for those who do not see it. */
+  alt: string;
+  width?: number;
+  height?: number;
+  caption?: string;
+}
+
 /** Key figures. */
 export interface MetricPayload {
   title?: string;
@@ -202,6 +403,66 @@ export interface MetricItem {
   goodWhen?: "up" | "down" | "neutral";
   /** Values over time, oldest first. null is a gap. */
   trend?: (number | null)[];
+}
+
+/** A statement in a query language, to be copied or run. */
+export interface QueryPayload {
+  /** Name of the language, such as sql, promql or lucene. */
+  lang: string;
+  statement: string;
+  title?: string;
+  timeRange?: QueryTimeRange;
+  /** Name of the configured source that the statement runs on. */
+  dataSource?: string;
+}
+
+/** The time that the statement looks at. */
+export interface QueryTimeRange {
+  /** ISO 8601, epoch milliseconds, or relative: now, now-1h (units s m h d w). */
+  from: string | number;
+  /** ISO 8601, epoch milliseconds, or relative: now, now-1h (units s m h d w). */
+  to: string | number;
+}
+
+/** A question to the person. Options or a schema; with neither the answer is free text. */
+export interface QuestionPayload {
+  prompt: string;
+  /** Markdown. */
+  detail?: string;
+  options?: QuestionOption[];
+  /** More than one option may be chosen. */
+  multiple?: boolean;
+  /** Words of one's own may be given besides the options. */
+  allowText?: boolean;
+  /** JSON Schema of the answer, which is asked for by a form. */
+  schema?: Record<string, unknown>;
+  /** Which fields are shown how: ui:widget, ui:order, ui:help and the like. */
+  uiSchema?: Record<string, unknown>;
+  /** Epoch milliseconds. */
+  expiresAt?: number;
+}
+
+/** One answer. */
+export interface QuestionOption {
+  /** Unique here. */
+  id: string;
+  label: string;
+  description?: string;
+}
+
+/** How far a long job is. */
+export interface StepsPayload {
+  title?: string;
+  items: StepsItem[];
+}
+
+/** One step. */
+export interface StepsItem {
+  /** Unique here. */
+  id: string;
+  label: string;
+  status: "pending" | "running" | "done" | "error" | "skipped";
+  detail?: string;
 }
 
 /** Rows under typed columns. */
@@ -255,11 +516,72 @@ export type TableRow = Record<string, string | number | boolean | null>;
 /** Markdown without raw HTML. */
 export type TextPayload = string;
 
+/** An interface made of known parts. Looks are named by tokens, never by CSS. */
+export interface TreePayload {
+  title?: string;
+  root: TreeNode;
+}
+
+/** An action of the block. The spelling with type and name is read too and written as id. */
+export interface TreeAction {
+  id?: string;
+  params?: TreeParams;
+  /** Kind, in the spelling of cards. */
+  type?: "api" | "prompt" | "link" | "local";
+  /** Id, in the spelling of cards. */
+  name?: string;
+  text?: string;
+  prompt?: string;
+  href?: string;
+  confirm?: string;
+  feedback?: TreeFeedback;
+}
+
+/** The outcome in words. */
+export interface TreeFeedback {
+  successText?: string;
+  failureToast?: string;
+}
+
+/** One part. What a client does not know it draws as its words. Scalars beside type are read as props. */
+export interface TreeNode {
+  /** card, row, column, text, image, button, input, divider, list, … */
+  type: string;
+  props?: TreeProps;
+  children?: (TreeNode | string)[];
+  /** What a click does: the id of an action of the block, with params for it if wanted. */
+  action?: string | TreeAction;
+  [name: string]: unknown;
+}
+
+/** What is posted with a click, by name. */
+export type TreeParams = Record<string, string | number | boolean | null>;
+
+/** A prop: a word, a number, or a short list of options. */
+export type TreeProp = string | number | boolean | null | TreePropItem[];
+
+/** One option. */
+export type TreePropItem = string | number | boolean | Record<string, string | number | boolean | null>;
+
+/** What the part is told. */
+export type TreeProps = Record<string, TreeProp>;
+
 /** The payload of each built-in block type, by its capability. */
 export interface PayloadTypes {
+  "card@1": CardPayload;
+  "card_list@1": CardListPayload;
   "chart@1": ChartPayload;
   "code@1": CodePayload;
+  "confirm@1": ConfirmPayload;
+  "echarts_raw@1": EchartsRawPayload;
+  "file@1": FilePayload;
+  "form@1": FormPayload;
+  "image@1": ImagePayload;
   "metric@1": MetricPayload;
+  "query@1": QueryPayload;
+  "question@1": QuestionPayload;
+  "steps@1": StepsPayload;
   "table@1": TablePayload;
   "text@1": TextPayload;
+  "tree@1": TreePayload;
 }
