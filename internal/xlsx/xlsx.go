@@ -3,7 +3,8 @@
 // asked for, of the shared texts as far as those rows need. Every size is held
 // against a limit before and while it is read.
 //
-// It must never grow into a library for workbooks: they are written with one.
+// Its Writer writes plain tables, row by row. It must never grow into a library
+// for workbooks.
 package xlsx
 
 import (
