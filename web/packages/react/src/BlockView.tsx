@@ -1,10 +1,23 @@
-import type { Action, Block } from "@inlay-ui/client";
-import { createElement, memo, type ReactNode, Suspense, useId, useMemo, useState } from "react";
+import type { Block } from "@inlay-ui/client";
+import {
+  createElement,
+  memo,
+  type ReactNode,
+  Suspense,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { ActionButton, type Local, LocalContext, StateLine } from "./actions.tsx";
+import { copyText } from "./blocks/download.ts";
+import { formatTime } from "./clock.ts";
 import { useInlay } from "./context.ts";
 import { ErrorBoundary } from "./ErrorBoundary.tsx";
-import { standsAlone } from "./host.ts";
+import { localOperation, standsAlone } from "./host.ts";
 import { errorText } from "./i18n/index.ts";
 import { Menu, MenuContext } from "./menu.tsx";
+import { stateOf } from "./outcome.ts";
 import type { BlockProps, Found, MenuItem } from "./registry.ts";
 import { Skeleton } from "./Skeleton.tsx";
 
@@ -69,6 +82,7 @@ function Frame({
 }) {
   const { t, lang, host } = useInlay();
   const id = useId();
+  const content = useRef<HTMLDivElement>(null);
   const [own, setOwn] = useState<MenuItem[]>([]);
   const [busy, setBusy] = useState(false);
   const { meta, status, error } = block;
@@ -151,6 +165,31 @@ function Frame({
       disabled: busy,
     });
   }
+  const folds = block.actions?.some((a) => a.kind === "local" && localOperation(a) === "expand");
+  const [folded, setFolded] = useState<boolean | null>(null);
+  // What can be expanded is folded at first.
+  const open = !(folded ?? folds ?? false);
+  const latest = useRef({ block, items });
+  latest.current = { block, items };
+  const local = useMemo<Local>(
+    () => ({
+      open,
+      run: async (operation, action) => {
+        if (operation === "expand" || operation === "collapse") {
+          setFolded(open);
+          return true;
+        }
+        const entry = menuEntry(latest.current.items, operation, action.params?.format);
+        if (entry) {
+          await entry.run();
+          return true;
+        }
+        if (operation !== "copy") return false;
+        return copyText(textOf(latest.current.block) || (content.current?.textContent ?? ""));
+      },
+    }),
+    [open],
+  );
   const asOf = meta?.refreshedAt ?? meta?.fetchedAt;
   // A failed block without a title has nothing to head.
   const origin = status !== "error" && (asOf || meta?.source);
@@ -187,10 +226,16 @@ function Frame({
           />
         </header>
       )}
-      <MenuContext.Provider value={setOwn}>
-        <div className="inlay-block-body">{body}</div>
-      </MenuContext.Provider>
-      {status === "done" && <Actions block={block} messageId={messageId} />}
+      <LocalContext.Provider value={local}>
+        <MenuContext.Provider value={setOwn}>
+          <div className="inlay-block-body" data-folded={!open || undefined} ref={content}>
+            {body}
+          </div>
+        </MenuContext.Provider>
+        {status === "done" && (
+          <Actions block={block} messageId={messageId} found={drawn ? found : null} />
+        )}
+      </LocalContext.Provider>
     </section>
   );
 }
@@ -238,69 +283,50 @@ function Fallback({ block }: { block: Block }) {
   return text ? <div className="inlay-block-fallback">{text}</div> : null;
 }
 
-/** The block's actions as buttons; those that ask first do so in their place. */
-function Actions({ block, messageId }: { block: Block; messageId: string }) {
-  const { t, host } = useInlay();
-  const [asking, setAsking] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const actions = block.actions?.filter(standsAlone) ?? [];
-  if (actions.length === 0) return null;
-  const run = async (action: Action) => {
-    if (busy) return;
-    if (action.confirm && asking !== action.id) {
-      setAsking(action.id);
-      return;
-    }
-    setAsking(null);
-    setBusy(true);
-    try {
-      await host.runAction(messageId, block, action);
-    } finally {
-      setBusy(false);
-    }
-  };
+/** The block's actions as buttons, and what came of the last one. */
+function Actions({
+  block,
+  messageId,
+  found,
+}: {
+  block: Block;
+  messageId: string;
+  found: Found | null;
+}) {
+  const own = found?.entry.ownActions?.(block) ?? [];
+  if (own === "all") return null;
+  const actions = block.actions?.filter((a) => standsAlone(a) && !own.includes(a.id)) ?? [];
+  if (actions.length === 0 && stateOf(block) === null) return null;
   return (
     <footer className="inlay-block-foot">
-      {actions.map((action) => {
-        const off = action.disabledWhen !== undefined && block.state === action.disabledWhen;
-        const ask = asking === action.id;
-        return (
-          <span key={action.id} className="inlay-action">
-            {ask && <span role="status">{action.confirm || t("chat.block.confirm")}</span>}
-            <button
-              type="button"
-              className="inlay-button"
-              data-style={action.style}
-              data-action-id={action.id}
-              disabled={off}
-              aria-disabled={busy || off}
-              onClick={() => void run(action)}
-            >
-              {action.label}
-            </button>
-            {ask && (
-              <button type="button" className="inlay-button" onClick={() => setAsking(null)}>
-                {t("chat.block.cancel")}
-              </button>
-            )}
-          </span>
-        );
-      })}
+      {actions.map((action) => (
+        <ActionButton key={action.id} block={block} messageId={messageId} action={action} />
+      ))}
+      <StateLine block={block} />
     </footer>
   );
+}
+
+/** The entry of a block's menu that does what a `local` action wants. */
+function menuEntry(items: MenuItem[], operation: string, format: unknown): MenuItem | undefined {
+  if (operation === "copy") return items.find((item) => item.id === "copy");
+  const wanted = typeof format === "string" ? [format] : ["download", "csv", "xlsx", "png", "svg"];
+  return wanted.map((id) => items.find((item) => item.id === id)).find((item) => item);
+}
+
+/** The text that a block stands for. */
+function textOf({ payload, fallback }: Block): string {
+  if (typeof payload === "string") return payload;
+  if (typeof payload === "object" && payload !== null) {
+    for (const name of ["statement", "source"]) {
+      const text = (payload as Record<string, unknown>)[name];
+      if (typeof text === "string") return text;
+    }
+  }
+  return fallback ?? "";
 }
 
 function titleOf(payload: unknown): string | undefined {
   if (typeof payload !== "object" || payload === null || !("title" in payload)) return undefined;
   return typeof payload.title === "string" && payload.title !== "" ? payload.title : undefined;
-}
-
-/** The time of day, with the date when it is not today's. */
-function formatTime(lang: string, at: number): string {
-  const time = new Date(at);
-  const today = time.toDateString() === new Date().toDateString();
-  return new Intl.DateTimeFormat(lang, {
-    timeStyle: "short",
-    dateStyle: today ? undefined : "medium",
-  }).format(time);
 }

@@ -1,6 +1,7 @@
 import type { Action, Block, InlayClient } from "@inlay-ui/client";
 import { createContext, useContext } from "react";
 import type { Translate } from "./i18n/index.ts";
+import type { ActionOutcome } from "./outcome.ts";
 import type { BlockRegistry } from "./registry.ts";
 import type { ChatStore } from "./store.ts";
 
@@ -13,7 +14,13 @@ export interface Allow {
   image_hosts?: string[] | undefined;
 }
 
-/** What a block asks of the chat that it is part of. Each says whether it was done. */
+/** How an action of a block is run. */
+export interface RunOptions {
+  /** The caller itself tells the reader what went wrong. */
+  quiet?: boolean;
+}
+
+/** What a block asks of the chat that it is part of. Those with a boolean say whether it was done. */
 export interface BlockHost {
   retry(messageId: string, blockId: string): Promise<boolean>;
   refresh(messageId: string, blockId: string): Promise<boolean>;
@@ -23,6 +30,25 @@ export interface BlockHost {
     action: Action,
     params?: Record<string, unknown>,
   ): Promise<boolean>;
+  /**
+   * Runs an action with exactly this payload, the action's own parameters when
+   * absent. Asks the reader first where the action or the server wants it, and
+   * tells what came of it. While a call runs the same
+   * one, with the same payload, is not made again.
+   */
+  act(
+    messageId: string,
+    block: Block,
+    action: Action,
+    payload?: unknown,
+    options?: RunOptions,
+  ): Promise<ActionOutcome>;
+  /** Whether a call of an action runs: one with this payload, or any when none is given. */
+  busy(blockId: string, actionId: string, payload?: unknown): boolean;
+  /** The calls of a block that run, as a word that changes with them. */
+  running(blockId: string): string;
+  /** Calls the listener when calls begin and end. Returns the undoing. */
+  subscribe(listener: () => void): () => void;
 }
 
 /** A prompt that a block wants to send. */

@@ -1,6 +1,16 @@
-import type { Action, Block } from "@inlay-ui/client";
+import {
+  type Action,
+  type Block,
+  ConfirmationRequired,
+  type InlayClient,
+  InlayError,
+  newKey,
+} from "@inlay-ui/client";
 import { allowedUrl } from "./allow.ts";
-import type { Allow, BlockHost, Prompt } from "./context.ts";
+import type { Allow, BlockHost, Prompt, RunOptions } from "./context.ts";
+import type { Translate } from "./i18n/index.ts";
+import { Notices } from "./notices.ts";
+import { type ActionOutcome, failureText, succeeded } from "./outcome.ts";
 import type { ChatStore } from "./store.ts";
 
 /** A prompt's text with `{{name}}` replaced by the parameters that there are. */
@@ -10,18 +20,66 @@ export function fillPrompt(text: string, params: Record<string, unknown>): strin
   );
 }
 
+/** What an action of kind `local` may do. */
+export type LocalOperation = "copy" | "expand" | "collapse" | "download";
+
+const operations: readonly string[] = ["copy", "expand", "collapse", "download"];
+
+/** What a `local` action does; null when this client knows nothing of it. */
+export function localOperation(action: Action): LocalOperation | null {
+  const name = action.action ?? action.id;
+  return operations.includes(name) ? (name as LocalOperation) : null;
+}
+
 /** Whether an action can be a button: it needs nothing that only the block's body knows. */
 export function standsAlone(action: Action): boolean {
-  if (action.kind === "link") return action.href !== undefined;
-  if (action.kind !== "prompt") return false;
-  return !fillPrompt(action.prompt ?? "", action.params ?? {}).includes("{{");
+  switch (action.kind) {
+    case "link":
+      return action.href !== undefined;
+    case "prompt":
+      return !fillPrompt(action.prompt ?? "", action.params ?? {}).includes("{{");
+    case "local":
+      return localOperation(action) !== null;
+    case "api":
+      return !needsInput(action);
+    default:
+      return false;
+  }
+}
+
+/** Whether an action wants parameters that it does not bring along. */
+export function needsInput(action: Action): boolean {
+  const schema = action.inputSchema as { required?: unknown } | null | undefined;
+  const required = Array.isArray(schema?.required) ? schema.required : [];
+  return required.some((name) => !Object.hasOwn(action.params ?? {}, String(name)));
 }
 
 /** Brings what blocks ask for to the chat that shows them. */
 export class Host implements BlockHost {
   readonly stores = new Set<ChatStore>();
+  readonly notices = new Notices();
   allow: Allow = {};
+  client: InlayClient | undefined;
+  t: Translate = (key) => key;
   onPrompt: ((prompt: Prompt) => boolean | undefined) | undefined;
+  readonly #running = new Map<string, Promise<ActionOutcome>>();
+  readonly #listeners = new Set<() => void>();
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  busy(blockId: string, actionId: string, payload?: unknown): boolean {
+    const call = callId(blockId, actionId, payload);
+    if (payload !== undefined) return this.#running.has(call);
+    return [...this.#running.keys()].some((id) => id.startsWith(call));
+  }
+
+  running(blockId: string): string {
+    const own = [...this.#running.keys()].filter((id) => id.startsWith(`${blockId}\n`));
+    return own.join("\n");
+  }
 
   async retry(messageId: string, blockId: string): Promise<boolean> {
     return (await this.#store(messageId)?.retryBlock(blockId)) ?? false;
@@ -38,21 +96,145 @@ export class Host implements BlockHost {
     given: Record<string, unknown> = {},
   ): Promise<boolean> {
     const params = { ...action.params, ...given };
+    return succeeded(await this.act(messageId, block, action, params));
+  }
+
+  act(
+    messageId: string,
+    block: Block,
+    action: Action,
+    payload: unknown = action.params ?? {},
+    options: RunOptions = {},
+  ): Promise<ActionOutcome> {
+    const call: Call = { messageId, block, action, payload, options, ids: undefined };
+    return this.#once(call, () => this.#begin(call));
+  }
+
+  /** Does the work of a call, unless one like it runs: then its outcome is that one's. */
+  #once({ block, action, payload }: Call, work: () => Promise<ActionOutcome>) {
+    const id = callId(block.id, action.id, payload);
+    let running = this.#running.get(id);
+    if (!running) {
+      running = work().finally(() => {
+        this.#running.delete(id);
+        this.#changed();
+      });
+      this.#running.set(id, running);
+      this.#changed();
+    }
+    return running;
+  }
+
+  async #begin(call: Call): Promise<ActionOutcome> {
+    const { messageId, block, action, payload } = call;
     if (action.kind === "link") {
       const url = allowedUrl(action.href ?? "", this.allow.link_hosts);
-      if (url === null) return false;
+      if (url === null) {
+        console.warn(`inlay: the address of ${action.id} is not allowed: ${action.href}`);
+        return { status: "failed" };
+      }
       window.open(url, "_blank", "noopener,noreferrer");
-      return true;
+      return { status: "done" };
     }
+    if (action.kind !== "prompt" && action.kind !== "api") return { status: "failed" };
+    // Made at the click, and kept for every try of it.
+    call.ids ??= { idempotencyKey: newKey(), traceId: newKey() };
+    if (action.confirm && !(await this.#ask(call, action.confirm))) return { status: "dismissed" };
     if (action.kind === "prompt" && this.onPrompt) {
+      const params = isObject(payload) ? payload : {};
       const text = fillPrompt(action.prompt ?? action.label, params);
-      if (this.onPrompt({ text, messageId, block, action, params })) return true;
+      if (this.onPrompt({ text, messageId, block, action, params })) return { status: "done" };
     }
-    return (await this.#store(messageId)?.runAction(block, action, params)) ?? false;
+    return this.#send(call, action.confirm);
+  }
+
+  /** Sends a call, again with the reader's word where the server wants it. */
+  async #send(call: Call, agreed?: string): Promise<ActionOutcome> {
+    const { messageId, block, action, payload } = call;
+    const store = this.#store(messageId) ?? this.#alone(messageId);
+    let confirmToken: string | undefined;
+    for (;;) {
+      const outcome = await store.act(block, action, payload, { ...call.ids, confirmToken });
+      const { error } = outcome;
+      if (!(error instanceof ConfirmationRequired)) {
+        this.#tell(call, outcome);
+        return outcome;
+      }
+      // What was just agreed to in the same words is not asked twice.
+      const known = agreed !== undefined && error.text === agreed && confirmToken === undefined;
+      if (!known && !(await this.#ask(call, error.text))) return { status: "dismissed" };
+      confirmToken = error.confirmToken;
+    }
+  }
+
+  #ask({ action }: Call, text: string): Promise<boolean> {
+    return this.notices.ask({
+      title: action.label,
+      text: text || this.t("chat.block.confirm"),
+      danger: action.style === "danger",
+    });
+  }
+
+  #tell(call: Call, outcome: ActionOutcome): void {
+    const { action, options } = call;
+    if (outcome.status === "unknown") {
+      this.notices.say({ tone: "bad", text: this.t("chat.action.unknown") });
+    } else if (outcome.status !== "failed") {
+      const text = outcome.text ?? action.feedback?.successText;
+      if (text) this.notices.say({ tone: "good", text });
+    } else if (!options.quiet) {
+      const { error } = outcome;
+      const text = failureText(this.t, error, action.feedback?.failureToast);
+      const again = error instanceof InlayError && error.retryable;
+      // Under the key that it had: what the server has done already is not done twice.
+      const retry = () => void this.#once(call, () => this.#send(call, action.confirm));
+      this.notices.say({ tone: "bad", text, ...(again ? { retry } : {}) });
+    }
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   #store(messageId: string): ChatStore | undefined {
     for (const store of this.stores) if (store.has(messageId)) return store;
     return undefined;
   }
+
+  /** Sends the actions of a block that no chat shows. */
+  #alone(messageId: string): Pick<ChatStore, "act"> {
+    const { client } = this;
+    return {
+      act: async (block, action, payload, ids) => {
+        if (!client) return { status: "failed" };
+        try {
+          const request = { msgId: messageId, blockId: block.id, actionId: action.id, payload };
+          const { status, feedback, ...rest } = await client.action({ ...request, ...ids });
+          const result = "result" in rest ? rest.result : undefined;
+          return { status, result, text: feedback?.successText };
+        } catch (error) {
+          return { status: "failed", error };
+        }
+      },
+    };
+  }
+}
+
+/** One click, with the ids that all its requests carry. */
+interface Call {
+  messageId: string;
+  block: Block;
+  action: Action;
+  payload: unknown;
+  options: RunOptions;
+  ids: { idempotencyKey: string; traceId: string } | undefined;
+}
+
+function callId(blockId: string, actionId: string, payload: unknown): string {
+  const what = payload === undefined ? "" : JSON.stringify(payload);
+  return `${blockId}\n${actionId}\n${what}`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,12 @@
 /** React hooks, block frame and renderers for Inlay. */
 
+export {
+  ActionButton,
+  type BlockActions,
+  type Standing,
+  StateLine,
+  useBlockActions,
+} from "./actions.tsx";
 export { allowedUrl } from "./allow.ts";
 export { BlockView } from "./BlockView.tsx";
 export { builtinRenderers } from "./blocks/index.ts";
@@ -9,10 +16,12 @@ export {
   type BlockHost,
   type Inlay,
   type Prompt,
+  type RunOptions,
   type Theme,
   useInlay,
   useT,
 } from "./context.ts";
+export { Dialog } from "./Dialog.tsx";
 export { ErrorBoundary } from "./ErrorBoundary.tsx";
 export {
   errorText,
@@ -23,6 +32,7 @@ export {
 } from "./i18n/index.ts";
 export { MessageView } from "./MessageView.tsx";
 export { useBlockMenu } from "./menu.tsx";
+export { type ActionOutcome, failureText, stateOf, succeeded } from "./outcome.ts";
 export { InlayProvider, type InlayProviderProps, type Overrides } from "./provider.tsx";
 export {
   type BlockProps,
@@ -34,5 +44,11 @@ export {
   type RendererSpec,
 } from "./registry.ts";
 export { Skeleton } from "./Skeleton.tsx";
-export { type ChatActions, type ChatOptions, type ChatState, ChatStore } from "./store.ts";
+export {
+  type ActionIds,
+  type ChatActions,
+  type ChatOptions,
+  type ChatState,
+  ChatStore,
+} from "./store.ts";
 export { type Chat, useChat } from "./useChat.ts";

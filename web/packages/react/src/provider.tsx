@@ -12,6 +12,7 @@ import { defaultRegistry } from "./builtins.ts";
 import { type Allow, type Inlay, InlayContext, type Prompt, type Theme } from "./context.ts";
 import { Host } from "./host.ts";
 import { translator, type Words } from "./i18n/index.ts";
+import { NoticeView } from "./NoticeView.tsx";
 import { type BlockProps, BlockRegistry, type RendererEntry } from "./registry.ts";
 
 /** Renderers by type: a component for version 1, or a whole entry. */
@@ -83,12 +84,15 @@ export function InlayProvider({
   }
   useEffect(() => {
     host.allow = value.allow;
+    host.client = client;
+    host.t = value.t;
     host.onPrompt = onPrompt;
   });
   return (
     <InlayContext.Provider value={value}>
       <div className="inlay-root" data-theme={theme} lang={lang}>
         {children}
+        <NoticeView notices={host.notices} />
       </div>
     </InlayContext.Provider>
   );

@@ -36,6 +36,11 @@ export interface RendererSpec<P> {
   menu?(props: BlockProps<P>, t: Translate): MenuItem[];
   /** Drawn without header and frame, as text is. */
   bare?: boolean;
+  /**
+   * The ids of the actions that the renderer itself offers; the others are
+   * buttons below it. `all` also says that it shows the block's state.
+   */
+  ownActions?(block: Block<P>): readonly string[] | "all";
 }
 
 /** A renderer in a registry. Made by {@link defineRenderer}, which checks the payload's type. */

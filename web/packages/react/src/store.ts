@@ -1,7 +1,10 @@
 import {
   type Action,
+  type ActionRequest,
+  type ActionState,
   adopt,
   type Block,
+  BlockConflict,
   type ChatRequest,
   type Connection,
   type Conversation,
@@ -15,6 +18,7 @@ import {
   type StreamOptions,
 } from "@inlay-ui/client";
 import { FrameBatch } from "./frame.ts";
+import { type ActionOutcome, succeeded } from "./outcome.ts";
 
 /** What a chat shows. */
 export interface ChatState {
@@ -48,11 +52,16 @@ export interface ChatActions {
   selectBranch(messageId: string): Promise<void>;
   retryBlock(blockId: string): Promise<boolean>;
   refreshBlock(blockId: string): Promise<boolean>;
-  /** Runs a block's action of kind `prompt` or `api`. */
+  /** Runs a block's action of kind `prompt` or `api`; a failure becomes the chat's error. */
   runAction(block: Block, action: Action, params?: Record<string, unknown>): Promise<boolean>;
+  /** Runs a block's action and says what came of it. Asks nobody and tells nobody. */
+  act(block: Block, action: Action, payload?: unknown, ids?: ActionIds): Promise<ActionOutcome>;
   /** Loads the messages again and forgets the error. */
   reload(): Promise<void>;
 }
+
+/** What the requests of one click have in common. */
+export type ActionIds = Pick<ActionRequest, "idempotencyKey" | "traceId" | "confirmToken">;
 
 /** Where a chat begins. */
 export interface ChatOptions {
@@ -196,19 +205,50 @@ export class ChatStore implements ChatActions {
     action: Action,
     params: Record<string, unknown> = {},
   ): Promise<boolean> => {
+    const outcome = await this.act(block, action, params);
+    if (outcome.error !== undefined) this.#set({ error: outcome.error });
+    return succeeded(outcome);
+  };
+
+  readonly act = async (
+    block: Block,
+    action: Action,
+    payload: unknown = {},
+    ids: ActionIds = {},
+  ): Promise<ActionOutcome> => {
     const message = this.#state.messages.find((m) => m.blocks.some((b) => b.id === block.id));
-    if (!message || (action.kind !== "prompt" && action.kind !== "api")) return false;
-    return this.#try(async () => {
-      const result = await this.client.action({
-        msgId: message.id,
-        blockId: block.id,
-        actionId: action.id,
-        payload: params,
+    if (!message || (action.kind !== "prompt" && action.kind !== "api")) {
+      return { status: "failed" };
+    }
+    const request = { msgId: message.id, blockId: block.id, actionId: action.id, payload, ...ids };
+    const send = (rev: number) =>
+      this.client.action(action.kind === "api" ? { ...request, rev } : request);
+    try {
+      const result = await send(block.rev).catch((error: unknown) => {
+        // Only its state has changed, and not so that nothing can be done: go on.
+        if (!(error instanceof BlockConflict) || error.code !== "stale_block") throw error;
+        this.#stand(message.id, error.block);
+        const { payload: now, state, rev } = error.block;
+        const locked = (state as ActionState | undefined)?.locked;
+        if (locked || JSON.stringify(now) !== JSON.stringify(block.payload)) throw error;
+        return send(rev);
       });
-      this.#remember();
-      this.#pinned = false;
-      await this.#load(result.msgId);
-    });
+      if (result.block) this.#stand(message.id, result.block);
+      const shown = this.#find(result.msgId);
+      if (shown) this.#follow(shown.id, this.#known(shown.id));
+      else {
+        this.#remember();
+        this.#pinned = false;
+        await this.#load(result.msgId);
+      }
+      const { status, feedback } = result;
+      const value = result.status === "accepted" ? undefined : result.result;
+      return { status, result: value, text: feedback?.successText };
+    } catch (error) {
+      if (error instanceof BlockConflict) this.#stand(message.id, error.block);
+      if (error instanceof InlayError && error.status === 401) this.#set({ error });
+      return { status: "failed", error };
+    }
   };
 
   readonly reload = async (): Promise<void> => {
@@ -274,6 +314,22 @@ export class ChatStore implements ChatActions {
     const { messages } = this.#state;
     const tail = messages.at(-1);
     if (tail) for (const m of messages) this.#tails.set(m.id, tail.id);
+  }
+
+  /** Puts a block into the state that the server says it has, unless a later one is known. */
+  #stand(messageId: string, block: BlockConflict["block"]): void {
+    this.#frame.flush();
+    const message = this.#find(messageId);
+    const old = message?.blocks.find((b) => b.id === block.id);
+    if (!message || !old || old.rev >= block.rev) return;
+    const blocks = message.blocks.map((b) => (b === old ? { ...old, ...block } : b));
+    const next = { ...message, blocks };
+    this.#set({ messages: this.#state.messages.map((m) => (m === message ? next : m)) });
+  }
+
+  /** The number of the last event of a message that has arrived. */
+  #known(id: string): number {
+    return this.#queue.get(id)?.at(-1)?.seq ?? this.#find(id)?.seq ?? 0;
   }
 
   /** Does something that may fail, and shows the failure. */
@@ -560,9 +616,8 @@ export class ChatStore implements ChatActions {
       }
       case "message_updated": {
         const { msgId, seq } = event.data;
-        const message = this.#find(msgId);
-        const latest = this.#queue.get(msgId)?.at(-1)?.seq ?? message?.seq ?? 0;
-        if (message?.role === "assistant" && seq > latest) this.#follow(msgId, latest);
+        const latest = this.#known(msgId);
+        if (this.#find(msgId)?.role === "assistant" && seq > latest) this.#follow(msgId, latest);
         return;
       }
       case "conversation_updated":

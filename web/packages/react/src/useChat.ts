@@ -55,6 +55,7 @@ export function useChat(options: ChatOptions = {}): Chat {
       retryBlock: store.retryBlock,
       refreshBlock: store.refreshBlock,
       runAction: store.runAction,
+      act: store.act,
       reload: store.reload,
     }),
     [chat, store],

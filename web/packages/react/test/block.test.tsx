@@ -1,5 +1,5 @@
 import type { Block } from "@inlay-ui/client";
-import { act, cleanup, fireEvent, screen } from "@testing-library/react";
+import { act, cleanup, fireEvent, screen, within } from "@testing-library/react";
 import { useMemo } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type BlockProps, BlockView, defineRenderer, useBlockMenu } from "../src/index.ts";
@@ -8,6 +8,7 @@ import { block, show } from "./help.tsx";
 afterEach(() => {
   cleanup();
   vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
 interface Demo {
@@ -281,6 +282,7 @@ describe("menu", () => {
 describe("actions", () => {
   test("a link opens only where it may", async () => {
     const open = vi.spyOn(window, "open").mockReturnValue(null);
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const actions = [
       { id: "a", label: "Good", kind: "link" as const, href: "https://shop.example/x" },
       { id: "b", label: "Elsewhere", kind: "link" as const, href: "https://evil.example/x" },
@@ -290,6 +292,7 @@ describe("actions", () => {
     for (const { label } of actions)
       await act(async () => fireEvent.click(screen.getByText(label)));
     expect(open.mock.calls).toEqual([["https://shop.example/x", "_blank", "noopener,noreferrer"]]);
+    expect(warn).toHaveBeenCalledTimes(2);
   });
 
   test("a prompt goes to onPrompt, with its text filled in, after the question", async () => {
@@ -304,18 +307,25 @@ describe("actions", () => {
         confirm: "Really?",
       },
       { id: "drill", label: "Drill", kind: "prompt" as const, prompt: "Show {{datum}}" },
-      { id: "buy", label: "Buy", kind: "api" as const },
+      { id: "page", label: "Page", kind: "api" as const, inputSchema: { required: ["cursor"] } },
+      { id: "new", label: "New kind", kind: "gesture" as "api" },
     ];
     show(view(block({ actions })), { blocks: { demo }, onPrompt });
-    expect(screen.queryByText("Drill"), "needs a datum").toBeNull();
-    expect(screen.queryByText("Buy"), "not known here").toBeNull();
+    for (const label of ["Drill", "Page", "New kind"]) {
+      expect(screen.queryByText(label), "needs what this client cannot give").toBeNull();
+    }
     fireEvent.click(screen.getByText("More"));
-    expect(screen.getByText("Really?")).toBeTruthy();
-    fireEvent.click(screen.getByText("Cancel"));
+    const dialog = screen.getByRole("alertdialog", { name: "More" });
+    expect(dialog.textContent).toContain("Really?");
+    await act(async () => fireEvent.click(within(dialog).getByText("Cancel")));
     expect(screen.queryByText("Really?")).toBeNull();
     expect(onPrompt).not.toHaveBeenCalled();
     fireEvent.click(screen.getByText("More"));
-    await act(async () => fireEvent.click(screen.getByText("More")));
+    await act(async () =>
+      fireEvent.click(
+        within(screen.getByRole("alertdialog")).getByRole("button", { name: "More" }),
+      ),
+    );
     expect(onPrompt).toHaveBeenCalledWith(
       expect.objectContaining({ text: "More of East", messageId: "m_1" }),
     );
@@ -331,7 +341,46 @@ describe("actions", () => {
         disabledWhen: "sent",
       },
     ];
-    show(view(block({ actions, state: "sent" })), { blocks: { demo } });
-    expect((screen.getByText("Send") as HTMLButtonElement).disabled).toBe(true);
+    const button = () => screen.getByText<HTMLButtonElement>("Send");
+    const { update } = show(view(block({ actions, state: "sent" })), { blocks: { demo } });
+    expect(button().disabled).toBe(true);
+    update(view(block({ actions, state: { status: "sent" } })));
+    expect(button().disabled).toBe(true);
+    update(view(block({ actions, state: { status: "failed" } })));
+    expect(button().disabled).toBe(false);
+    const api = [{ id: "x", label: "Send", kind: "api" as const }];
+    update(view(block({ actions: api, state: { status: "done", locked: true } })));
+    expect(button().disabled, "locked").toBe(true);
+    expect(screen.getByText("Done")).toBeTruthy();
+  });
+
+  test("local ones copy, fold and download what is there", async () => {
+    const copied: string[] = [];
+    vi.stubGlobal("navigator", {
+      clipboard: { writeText: async (text: string) => void copied.push(text) },
+    });
+    runs.length = 0;
+    const entry = defineRenderer<Demo>({
+      ...demo,
+      type: "demo",
+      major: 1,
+      menu: () => [{ id: "csv", label: "CSV", run: () => void runs.push("csv") }],
+    } as never);
+    const actions = ["copy", "expand", "download", "erase"].map((id) => ({
+      id,
+      label: `do ${id}`,
+      kind: "local" as const,
+    }));
+    const { container } = show(view(block({ actions })), { blocks: { demo: entry } });
+    const body = () => container.querySelector<HTMLElement>(".inlay-block-body");
+    expect(screen.queryByText("do erase"), "not one of the fixed ones").toBeNull();
+    await act(async () => fireEvent.click(screen.getByText("do copy")));
+    expect(copied).toEqual(["as text"]);
+    expect(body()?.dataset.folded, "what can be expanded is folded").toBe("true");
+    await act(async () => fireEvent.click(screen.getByText("do expand")));
+    expect(body()?.dataset.folded).toBeUndefined();
+    expect(screen.getByText("do expand").getAttribute("aria-expanded")).toBe("true");
+    await act(async () => fireEvent.click(screen.getByText("do download")));
+    expect(runs).toEqual(["csv"]);
   });
 });

@@ -27,6 +27,8 @@ interface Reader {
 export class FakeServer {
   readonly stored = new Map<string, Stored>();
   readonly calls: string[] = [];
+  /** What was sent to run actions. */
+  readonly actions: Record<string, unknown>[] = [];
   readonly conversation: Conversation = {
     id: "c_1",
     title: "",
@@ -46,6 +48,7 @@ export class FakeServer {
     const url = new URL(String(input), "http://test");
     const call = `${init.method ?? "GET"} ${url.pathname}${url.search}`;
     this.calls.push(call);
+    if (url.pathname === "/v1/chat/actions") this.actions.push(JSON.parse(String(init.body)));
     const special = this.instead.findIndex((i) => call.startsWith(i.match));
     const [taken] = special < 0 ? [] : this.instead.splice(special, 1);
     if (taken) return taken.answer();

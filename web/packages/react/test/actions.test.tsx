@@ -1,0 +1,322 @@
+import { type Action, type Block, InlayClient } from "@inlay-ui/client";
+import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { BlockView, defineRenderer, useBlockActions, useChat } from "../src/index.ts";
+import { show } from "./help.tsx";
+import { FakeServer, refuse } from "./server.ts";
+
+let server: FakeServer;
+let message: string;
+
+beforeEach(() => {
+  server = new FakeServer();
+  message = server.seed("Order?", "Here.").assistant;
+});
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+const card = defineRenderer({ type: "card", major: 1, component: () => <p>the card</p> });
+const order: Action = {
+  id: "order",
+  label: "Order",
+  kind: "api",
+  style: "primary",
+  params: { sku: "s-1" },
+  feedback: { successText: "Ordered", failureToast: "Not ordered." },
+};
+
+/** Adds a block with actions to the message, before anyone reads it. */
+function give(...actions: Action[]) {
+  server.again(message);
+  server.emit(message, "block_end", { type: "card", version: 1, payload: {}, actions }, "b_card");
+  server.emit(message, "done", { finishReason: "stop" });
+}
+
+/** What the server does with the next action: the block's new state, in its answer and its log. */
+function done(state: object, answer: object = {}) {
+  return () => {
+    server.again(message);
+    server.emit(message, "block_state", { state, rev: 2 }, "b_card");
+    server.emit(message, "done", { finishReason: "stop" });
+    return Response.json({
+      status: "done",
+      msgId: message,
+      conversationId: "c_1",
+      block: { id: "b_card", rev: 2, state },
+      ...answer,
+    });
+  };
+}
+const next = (answer: () => Response | Promise<Response>) =>
+  server.instead.push({ match: "POST /v1/chat/actions", answer });
+
+function Blocks() {
+  const { messages, error } = useChat({ conversationId: "c_1" });
+  return (
+    <>
+      {messages.flatMap((m) =>
+        m.blocks.map((b) => <BlockView key={b.id} block={b} messageId={m.id} />),
+      )}
+      {error !== null && <p>chat error</p>}
+    </>
+  );
+}
+
+async function open(view = <Blocks />) {
+  const client = new InlayClient({ fetch: server.fetch });
+  const shown = show(view, { client, blocks: { card } });
+  await screen.findAllByText("the card");
+  return shown;
+}
+const button = <T extends HTMLElement>(name: string | RegExp = "Order") =>
+  screen.getByRole<T>("button", { name });
+const click = (name?: string | RegExp) => act(async () => fireEvent.click(button(name)));
+const answer = (name: string) =>
+  act(async () =>
+    fireEvent.click(within(screen.getByRole("alertdialog")).getByRole("button", { name })),
+  );
+
+describe("an api action", () => {
+  test("is sent once however often it is clicked, and says so while it runs", async () => {
+    give(order);
+    await open();
+    let answerIt = () => {};
+    next(
+      () =>
+        new Promise<Response>((resolve) => {
+          answerIt = () =>
+            resolve(done({ status: "done", locked: true, at: 1, text: "Order 7" })());
+        }),
+    );
+    await click();
+    const busy = button("Order…");
+    expect(busy.getAttribute("aria-busy")).toBe("true");
+    await click("Order…");
+    await act(async () => answerIt());
+    expect(await screen.findByText("Order 7")).toBeTruthy();
+    expect(server.actions).toHaveLength(1);
+    expect(server.actions[0]).toMatchObject({
+      msgId: message,
+      blockId: "b_card",
+      actionId: "order",
+      payload: { sku: "s-1" },
+      rev: 1,
+      idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/),
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+    expect(button<HTMLButtonElement>().disabled, "locked").toBe(true);
+    expect(screen.getByText("Ordered").closest("[aria-live]")).not.toBeNull();
+  });
+
+  test("shows the new state at once, before the log has it", async () => {
+    give(order);
+    await open();
+    next(() =>
+      Response.json({
+        status: "done",
+        msgId: message,
+        conversationId: "c_1",
+        block: { id: "b_card", rev: 2, state: { status: "done", locked: true, text: "Order 7" } },
+      }),
+    );
+    await click();
+    expect(await screen.findByText("Order 7")).toBeTruthy();
+  });
+
+  test("that changes a block elsewhere is seen here", async () => {
+    give(order);
+    await open();
+    await waitFor(() => expect(server.open("feed")).toBe(1));
+    await act(async () => void done({ status: "done", locked: true, text: "Order 8" })());
+    expect(await screen.findByText("Order 8")).toBeTruthy();
+  });
+
+  test("appends blocks that are read from the message", async () => {
+    give({ ...order, feedback: undefined });
+    await open();
+    next(() => {
+      server.again(message);
+      server.emit(message, "block_end", { type: "card", version: 1, payload: {} }, "b_new");
+      server.emit(message, "done", { finishReason: "stop" });
+      return Response.json(
+        { status: "accepted", msgId: message, conversationId: "c_1", afterSeq: 6 },
+        { status: 202 },
+      );
+    });
+    await click();
+    await waitFor(() => expect(screen.getAllByText("the card")).toHaveLength(2));
+  });
+
+  test("that failed says why in its author's words, and can be done again", async () => {
+    give(order);
+    await open();
+    next(() => refuse(502, "action_failed", { feedback: { failureToast: "Sold out." } }));
+    await click();
+    expect(await screen.findByText("Sold out.")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Try again" }), "final").toBeNull();
+    expect(screen.queryByText("chat error")).toBeNull();
+    next(done({ status: "done", locked: true }));
+    await click();
+    await waitFor(() => expect(server.actions).toHaveLength(2));
+    expect(server.actions[0]?.idempotencyKey).not.toBe(server.actions[1]?.idempotencyKey);
+  });
+
+  test("without a network can be sent again under the key that it had", async () => {
+    give(order);
+    await open();
+    vi.spyOn(navigator, "onLine", "get").mockReturnValue(false);
+    await click();
+    expect(await screen.findByText(/Not ordered. You are offline/)).toBeTruthy();
+    expect(server.actions).toHaveLength(0);
+    vi.spyOn(navigator, "onLine", "get").mockReturnValue(true);
+    next(() => Promise.reject(new TypeError("Failed to fetch")));
+    next(done({ status: "done", locked: true, text: "Order 9" }));
+    await click("Try again");
+    expect(await screen.findByText("Order 9")).toBeTruthy();
+    expect(new Set(server.actions.map((a) => a.idempotencyKey)).size).toBe(1);
+  });
+
+  test("that may have happened is said so, and not offered again", async () => {
+    give(order);
+    await open();
+    next(done({ status: "unknown", locked: true }, { status: "unknown" }));
+    await click();
+    expect(await screen.findByText(/check before you do it again/)).toBeTruthy();
+    expect(button<HTMLButtonElement>().disabled).toBe(true);
+  });
+
+  test("on a block that was acted on elsewhere shows what became of it", async () => {
+    give(order);
+    await open();
+    const state = { status: "done", locked: true, text: "Order 5" };
+    next(() => refuse(409, "already_submitted", { block: { id: "b_card", rev: 4, state } }));
+    await click();
+    expect(await screen.findByText("Order 5")).toBeTruthy();
+    expect(screen.getByText(/This was done already/)).toBeTruthy();
+    expect(button<HTMLButtonElement>().disabled).toBe(true);
+  });
+
+  test("goes on when only the block's state was old, and stops when its content was", async () => {
+    give(order);
+    await open();
+    const whole = { id: "b_card", type: "card", version: 1, status: "done", actions: [order] };
+    const failed = { status: "failed", locked: false };
+    next(() =>
+      refuse(412, "stale_block", { block: { ...whole, payload: {}, rev: 3, state: failed } }),
+    );
+    next(() => refuse(412, "stale_block", { block: { ...whole, payload: { n: 2 }, rev: 5 } }));
+    await click();
+    expect(await screen.findByText(/has changed meanwhile/)).toBeTruthy();
+    expect(server.actions.map((a) => a.rev)).toEqual([1, 3]);
+  });
+});
+
+describe("a question before it", () => {
+  test("by the client, with what the action says", async () => {
+    give({ ...order, style: "danger", confirm: "Order for 20?" });
+    await open();
+    await click();
+    const dialog = screen.getByRole("alertdialog", { name: "Order" });
+    expect(dialog.textContent).toContain("Order for 20?");
+    expect(document.activeElement?.textContent, "not the dangerous one").toBe("Cancel");
+    await answer("Cancel");
+    expect(screen.queryByRole("alertdialog")).toBeNull();
+    expect(server.actions).toHaveLength(0);
+    await click();
+    next(done({ status: "done" }));
+    await answer("Order");
+    await waitFor(() => expect(server.actions).toHaveLength(1));
+  });
+
+  test("by the server, with its own text and its token", async () => {
+    give(order);
+    await open();
+    const details = { confirmToken: "tok", expiresAt: 1, text: "Pay 20 to Sample Ltd?" };
+    next(() => refuse(428, "confirmation_required", details));
+    await click();
+    expect((await screen.findByRole("alertdialog")).textContent).toContain("Pay 20 to Sample Ltd?");
+    next(() =>
+      refuse(428, "confirmation_required", { ...details, text: "Pay 21?", reason: "expired" }),
+    );
+    await answer("Order");
+    expect((await screen.findByRole("alertdialog")).textContent).toContain("Pay 21?");
+    next(done({ status: "done", text: "Order 7" }));
+    await answer("Order");
+    expect(await screen.findByText("Order 7")).toBeTruthy();
+    expect(server.actions.map((a) => a.confirmToken)).toEqual([undefined, "tok", "tok"]);
+    expect(new Set(server.actions.map((a) => a.idempotencyKey)).size).toBe(1);
+  });
+
+  test("is asked once when both ask the same", async () => {
+    give({ ...order, confirm: "Pay 20?" });
+    await open();
+    next(() => refuse(428, "confirmation_required", { confirmToken: "tok", text: "Pay 20?" }));
+    next(done({ status: "done", text: "Order 7" }));
+    await click();
+    await answer("Order");
+    expect(await screen.findByText("Order 7")).toBeTruthy();
+    expect(server.actions.map((a) => a.confirmToken)).toEqual([undefined, "tok"]);
+  });
+});
+
+function List({ block, messageId }: { block: Block; messageId: string }) {
+  const { find, run, standing } = useBlockActions(block, messageId);
+  const buy = find("order");
+  if (!buy) return null;
+  return (
+    <>
+      <p>the card</p>
+      {["a", "b"].map((sku) => (
+        <button key={sku} type="button" onClick={() => void run(buy, { sku })}>
+          {standing(buy, { sku }).busy ? `buying ${sku}` : `buy ${sku}`}
+        </button>
+      ))}
+    </>
+  );
+}
+
+describe("a renderer with buttons of its own", () => {
+  test("runs the same action for several parts at a time", async () => {
+    give(order);
+    const list = defineRenderer({
+      type: "card",
+      major: 1,
+      component: List,
+      ownActions: () => ["order"],
+    });
+    const client = new InlayClient({ fetch: server.fetch });
+    show(<Blocks />, { client, blocks: { card: list } });
+    await screen.findByText("the card");
+    expect(screen.queryByRole("button", { name: "Order" }), "offered by the renderer").toBeNull();
+    const hang = () => new Promise<Response>(() => {});
+    next(hang);
+    next(hang);
+    await click("buy a");
+    expect(screen.getByText("buying a")).toBeTruthy();
+    expect(screen.getByText("buy b")).toBeTruthy();
+    await click("buy b");
+    await click("buying a");
+    expect(server.actions.map((a) => a.payload)).toEqual([{ sku: "a" }, { sku: "b" }]);
+  });
+});
+
+test("a block that no chat shows can be acted on too", async () => {
+  const client = new InlayClient({ fetch: server.fetch });
+  const block: Block = {
+    id: "b_x",
+    type: "card",
+    version: 1,
+    status: "done",
+    rev: 1,
+    payload: {},
+    actions: [order],
+  };
+  show(<BlockView block={block} messageId="m_x" />, { client, blocks: { card } });
+  next(done({ status: "done" }));
+  await click();
+  expect(await screen.findByText("Ordered")).toBeTruthy();
+  expect(server.actions[0]).toMatchObject({ msgId: "m_x", blockId: "b_x" });
+});
