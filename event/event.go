@@ -131,6 +131,33 @@ type BlockStateData struct {
 	Rev   int             `json:"rev"`
 }
 
+// QuestionData is the data of pending_question_start and pending_question_end:
+// the turn waits for a person, and has its answer. The question is a block.
+type QuestionData struct {
+	// QuestionID is the id of the block.
+	QuestionID string           `json:"questionId"`
+	Prompt     string           `json:"prompt,omitempty"`
+	Options    []QuestionOption `json:"options,omitempty"`
+	Schema     json.RawMessage  `json:"schema,omitempty"`
+	// ExpiresAt is epoch milliseconds.
+	ExpiresAt int64 `json:"expiresAt,omitempty"`
+	// Status is answered, expired or cancelled; absent on a start.
+	Status string `json:"status,omitempty"`
+}
+
+// QuestionOption is one answer to choose.
+type QuestionOption struct {
+	ID    string `json:"id"`
+	Label string `json:"label,omitempty"`
+}
+
+// What becomes of a question.
+const (
+	QuestionAnswered  = "answered"
+	QuestionExpired   = "expired"
+	QuestionCancelled = "cancelled"
+)
+
 // ToolCallData is the data of tool_call_* and sub_tool_* events. Arguments and
 // results are never in it.
 type ToolCallData struct {

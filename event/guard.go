@@ -245,6 +245,10 @@ func (g *Guard) Check(e Event) error {
 			return refuse(RuleRev, "%d, was %d", d.Rev, b.rev)
 		}
 		b.rev = d.Rev
+	case PendingQuestionStart, PendingQuestionEnd:
+		if b == nil || b.open {
+			return refuse(RuleNotOpen, "block %s is no finished question", e.Block)
+		}
 	case Done, Error:
 		if g.loads > 0 {
 			return refuse(RuleOpenAtEnd, "%d blocks", g.loads)

@@ -56,6 +56,12 @@ type Spec struct {
 	Refreshable bool
 	// Unrepeatable forbids running the tool again for a failed block.
 	Unrepeatable bool
+	// Ask decides by the checked arguments whether a person is asked before
+	// Run; a nil Ask of it runs at once. It must change nothing: it is asked
+	// once per call, before the turn pauses, and by a retry or refresh of the
+	// block, which are refused when a person would have to be asked. An error of
+	// it is told to the model, and the call is not run.
+	Ask func(ctx context.Context, args json.RawMessage) (*Ask, error)
 }
 
 // BlockSpec announces the block of a tool.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/internal/jsonx"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/tool"
 )
@@ -37,6 +39,12 @@ type outcome struct {
 	took   time.Duration
 }
 
+// result is what an equal call of the turn gets again.
+type result struct {
+	Told   string `json:"told"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
 // pending is a call on its way.
 type pending struct {
 	call  model.Call
@@ -49,78 +57,108 @@ type pending struct {
 	note  string      // for the model, about the announced block
 	began time.Time
 	run   bool // false when out is decided already
+	held  bool // out is not known before somebody has answered
 	same  int  // index of an equal call of this step, or -1
 	out   outcome
 }
 
 // runCalls runs the calls of one step: announced in their order, run as many
-// at once as allowed, finished as they are ready. Every call gets an outcome.
+// at once as allowed, finished as they are ready. Every call gets an outcome,
+// except those that wait for a person.
 func (t *run) runCalls(ctx context.Context, calls []model.Call) []outcome {
 	list := make([]*pending, len(calls))
 	keys := make(map[string]int)
 	for i, c := range calls {
 		p := t.prepare(ctx, c)
-		p.same = -1
-		if p.run {
-			if j, ok := keys[p.key]; ok {
-				p.run, p.same = false, j
-			} else {
-				keys[p.key] = i
+		list[i] = p
+		var ask *tool.Ask
+		if j, ok := keys[p.key]; ok && p.run {
+			p.run, p.same, p.held = false, j, list[j].held
+			t.slots[i].Same = &j
+		} else if p.run {
+			keys[p.key] = i
+			if ask = t.mustAsk(ctx, p); ask != nil {
+				p.run, p.held = false, true
+			}
+		}
+		switch {
+		case ask != nil:
+			t.question(ctx, p, i, ask)
+		case p.held:
+		default:
+			t.toolStart(p)
+			if p.run {
 				t.announce(ctx, p)
 			}
 		}
-		list[i] = p
 	}
 	slots := make(chan struct{}, t.r.cfg.Limits.Parallel)
 	var wg sync.WaitGroup
-	for _, p := range list {
+	for i, p := range list {
 		if !p.run {
 			continue
 		}
+		run := func() {
+			t.execute(ctx, p)
+			t.tell(i, p.out.told)
+			t.save(context.WithoutCancel(ctx))
+		}
 		if p.spec.Exclusive {
 			wg.Wait()
-			t.execute(ctx, p)
+			run()
 			continue
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			t.execute(ctx, p)
+			run()
 		})
 	}
 	wg.Wait()
 	out := make([]outcome, len(list))
 	for i, p := range list {
-		if p.same >= 0 {
+		switch {
+		case p.held:
+			p.out.told = waitingPlaceholder(t.slots[i].Question)
+			if p.same >= 0 {
+				p.out.told = waitingPlaceholder(t.slots[p.same].Question)
+			}
+		case p.run:
+			t.results[p.key] = result{p.out.told, p.out.failed}
+		case p.same >= 0:
 			first := list[p.same].out
-			p.out = outcome{told: "The same call was made in this step already. Its result:\n" + first.told, failed: first.failed}
-		}
-		if p.run {
-			t.results[p.key] = p.out
-		} else {
-			t.toolEnd(p, "ok")
+			p.out = outcome{told: sameCall + first.told, failed: first.failed}
+			t.toolEnd(p, event.ToolOK)
+		default:
+			t.tell(i, p.out.told)
+			t.toolEnd(p, event.ToolOK)
 		}
 		out[i] = p.out
 	}
 	return out
 }
 
+// sameCall stands before the result of a call that repeats another of its step.
+const sameCall = "The same call was made in this step already. Its result:\n"
+
+// tell keeps the result of a call of the step.
+func (t *run) tell(i int, told string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.slots[i].Told = &told
+}
+
 // prepare checks a call before anything happens.
 func (t *run) prepare(ctx context.Context, c model.Call) *pending {
 	p := &pending{call: c, began: t.r.cfg.Now(), same: -1}
 	refuse := func(format string, a ...any) *pending {
-		p.out = outcome{told: clip(fmt.Sprintf(format, a...), t.r.cfg.Limits.SummaryBytes), failed: true}
+		p.refuse(t.r.cfg.Limits.SummaryBytes, format, a...)
 		return p
 	}
 	t.calls++
-	found, check, known := t.r.cfg.Tools.Lookup(c.Name)
-	title := ""
+	found, check, known := t.r.lookup(c.Name)
 	if known {
 		p.tool, p.spec = found, found.Spec()
-		title = titleFor(p.spec, t.caller.Lang)
-	}
-	if err := t.out.ToolStart(event.ToolCallData{ToolCallID: c.ID, Name: c.Name, Title: title}); err != nil {
-		return refuse("error: CANCELLED")
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -147,14 +185,26 @@ func (t *run) prepare(ctx context.Context, c model.Call) *pending {
 		}
 		return refuse("%s", told)
 	}
-	p.args, p.key = args, c.Name+"\x00"+canonical(args)
+	p.args, p.key = args, callKey(c.Name, args)
 	if before, ok := t.results[p.key]; ok {
-		p.out = outcome{told: "The same call was made in this turn already. Its result:\n" + before.told, failed: before.failed}
+		p.out = outcome{told: "The same call was made in this turn already. Its result:\n" + before.Told, failed: before.Failed}
 		return p
+	}
+	if since, ok := t.waiting[p.key]; ok {
+		return refuse("error: waiting_for_user The same call of an earlier answer waits for the user since %s; it is not made a second time. Ask the user to answer it.", since)
 	}
 	p.run = true
 	return p
 }
+
+// refuse decides that a call is not run, and why.
+func (p *pending) refuse(most int, format string, a ...any) {
+	p.run = false
+	p.out = outcome{told: clip(fmt.Sprintf(format, a...), most), failed: true}
+}
+
+// callKey is equal for equal calls.
+func callKey(name string, args json.RawMessage) string { return name + "\x00" + canonical(args) }
 
 func (t *run) toolNames() []string {
 	var names []string
@@ -174,10 +224,12 @@ func titleFor(s tool.Spec, lang string) string {
 // canonical writes arguments with sorted keys, so that equal calls are equal.
 func canonical(args json.RawMessage) string {
 	var v any
-	if json.Unmarshal(args, &v) != nil {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber() // the digits of a number are not to be lost
+	if dec.Decode(&v) != nil {
 		return string(args)
 	}
-	b, err := json.Marshal(v)
+	b, err := jsonx.Marshal(v)
 	if err != nil {
 		return string(args)
 	}
@@ -251,7 +303,7 @@ func (t *run) execute(ctx context.Context, p *pending) {
 	}
 	out := tool.NewOut(toolCtx, t.r.cfg.Registry, p.sink, prepared, opening)
 	began := time.Now()
-	err := runTool(toolCtx, p.tool, p.args, out)
+	err := runTool(toolCtx, func() error { return p.tool.Run(toolCtx, p.args, out) })
 	p.out.took = time.Since(began)
 	p.sink.close()
 	res := out.Result()
@@ -282,6 +334,16 @@ func (t *run) execute(ctx context.Context, p *pending) {
 	t.toolEnd(p, status)
 }
 
+func (t *run) toolStart(p *pending) {
+	title := ""
+	if p.tool != nil {
+		title = titleFor(p.spec, t.caller.Lang)
+	}
+	if err := t.out.ToolStart(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Title: title}); err != nil && p.run {
+		p.refuse(t.r.cfg.Limits.SummaryBytes, "error: CANCELLED The call was not run.")
+	}
+}
+
 func (t *run) toolEnd(p *pending, status string) {
 	if p.out.failed && status == "ok" {
 		status = "error"
@@ -290,9 +352,9 @@ func (t *run) toolEnd(p *pending, status string) {
 	_ = t.out.ToolEnd(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Status: status, DurationMs: p.out.took.Milliseconds()})
 }
 
-// runTool runs a tool so that neither its panic nor its deafness to ctx can
+// runTool runs the code of a tool so that neither its panic nor its deafness to ctx can
 // hold the turn.
-func runTool(ctx context.Context, tl tool.Tool, args json.RawMessage, out *tool.Out) error {
+func runTool(ctx context.Context, run func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -300,7 +362,7 @@ func runTool(ctx context.Context, tl tool.Tool, args json.RawMessage, out *tool.
 				done <- &panicError{value: p, stack: debug.Stack()}
 			}
 		}()
-		err := tl.Run(ctx, args, out)
+		err := run()
 		if err != nil {
 			// A nil pointer in an error panics when it is read: better here.
 			_ = err.Error()

@@ -1,10 +1,13 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/store"
 )
@@ -13,13 +16,70 @@ import (
 // the model must know of how its answer is shown.
 const rules = `Your text is shown as Markdown without HTML. Tools show charts, tables and figures to the user themselves, with real data; what a tool has shown is on the user's screen already. Comment on it, and do not repeat its numbers as a table or list. Use only figures that a tool returned or the user gave; if a tool failed, say so. Never make up data, links or images.`
 
-// system is the system prompt of a turn.
-func (r *Runner) system() string {
+// system is the system prompt of a turn. reports are what people did since the
+// last answer, one line each.
+func (r *Runner) system(reports []string) string {
 	parts := []string{rules, "Today is " + r.cfg.Now().UTC().Format("2006-01-02") + "."}
+	if len(reports) > 0 {
+		parts = append(parts, "Since your last answer the user did this with what was shown. It is done; do not do it again:\n- "+strings.Join(reports, "\n- "))
+	}
 	if s := strings.TrimSpace(r.cfg.System); s != "" {
 		parts = append([]string{s}, parts...)
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// maxReport is the longest report of what people did that the model is told.
+const maxReport = 1 << 10
+
+// report takes what people did with blocks since the last answer.
+func (t *run) report(ctx context.Context) {
+	lines, err := t.r.cfg.Store.TakeReports(ctx, t.message.Owner, t.message.Conversation)
+	if err != nil {
+		t.log.Warn("read what was done since the last answer", "err", err)
+		return
+	}
+	for _, l := range lines {
+		t.reports = append(t.reports, clip(strings.Join(strings.Fields(l), " "), maxReport))
+	}
+}
+
+// remind reads the history of a turn that goes on.
+func (t *run) remind(ctx context.Context) error {
+	var path []store.Message
+	if t.given == nil {
+		var err error
+		if path, err = t.r.cfg.Store.Path(ctx, t.message.Owner, t.message.Conversation, t.message.Parent); err != nil {
+			return err
+		}
+	}
+	t.history = history(path, t.given, nil, t.r.cfg.Limits.ContextBytes, t.r.cfg.Registry)
+	t.waiting = t.r.waiting(ctx, path)
+	return nil
+}
+
+// waiting are the calls that the paused answers of a conversation wait to make,
+// and since when.
+func (r *Runner) waiting(ctx context.Context, path []store.Message) map[string]string {
+	var calls map[string]string
+	for _, m := range path {
+		if m.Status != event.StatusPaused {
+			continue
+		}
+		s, _, err := r.stateOf(ctx, m.ID)
+		if err != nil || s == nil {
+			continue // the history says so all the same
+		}
+		for _, sl := range s.Step {
+			if q := sl.Question; q.open() {
+				if calls == nil {
+					calls = make(map[string]string)
+				}
+				calls[callKey(q.Tool, q.Args)] = q.Asked.UTC().Format(time.RFC3339)
+			}
+		}
+	}
+	return calls
 }
 
 // history is what the model reads before it answers: the conversation up to

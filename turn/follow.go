@@ -190,7 +190,7 @@ func (f *Follow) Out(ctx context.Context, name string, acted *block.Block, again
 	s := &sink{t: f.t, acted: acted, log: f.t.log.With("by", name)}
 	if again != nil {
 		s.tool, s.args = again.Tool, again.Arguments
-		if found, _, ok := f.t.r.cfg.Tools.Lookup(again.Tool); ok {
+		if found, _, ok := f.t.r.lookup(again.Tool); ok {
 			s.refreshable = found.Spec().Refreshable
 		}
 	}

@@ -28,10 +28,9 @@ const (
 // turn gives up.
 const maxRetryWait = 30 * time.Second
 
-// converse is the loop of a turn: ask the model, run its calls, ask again.
+// converse is the body of a turn's first group.
 func (t *run) converse(ctx context.Context, first chan<- error) ending {
-	system := t.r.system()
-	t.traj.System(t.began, system)
+	t.traj.System(t.began, t.r.system(t.reports))
 	t.traj.User(t.began, lastUser(t.history), map[string]any{"msg_id": t.message.Parent})
 	err := t.out.Start(event.StartData{
 		ConversationID: t.message.Conversation, UserMessageID: t.message.Parent, TS: t.began.UnixMilli(), Model: t.message.Model,
@@ -47,11 +46,18 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 	if err != nil {
 		return ending{lost: true}
 	}
+	return t.loop(ctx)
+}
 
+// loop asks the model, runs its calls and asks again, until it has answered or
+// waits for a person.
+func (t *run) loop(ctx context.Context) ending {
+	system := t.r.system(t.reports)
 	limits := t.r.cfg.Limits
-	for step := 1; ; step++ {
+	for {
+		t.steps++
 		offered := t.offered()
-		final := step == limits.Steps || t.calls >= limits.Calls
+		final := t.steps >= limits.Steps || t.calls >= limits.Calls || t.unattended
 		resp, err := t.ask(ctx, system, offered, final)
 		t.count(resp.Usage)
 		t.name(resp.Calls)
@@ -72,16 +78,14 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 			t.note(resp, nil, nil)
 			return ending{reason: reason(resp.Finish, final && calls > 0)}
 		}
-		t.exchange = append(t.exchange, resp.Assistant())
 		// What the model says after its calls is another paragraph, also where
 		// the calls show no block.
 		if err := t.out.EndText(); err != nil {
 			return ending{lost: true}
 		}
+		t.beginStep(resp)
+		t.save(context.WithoutCancel(ctx))
 		outcomes := t.runCalls(ctx, resp.Calls)
-		for i, o := range outcomes {
-			t.exchange = append(t.exchange, model.Message{Role: model.RoleTool, CallID: resp.Calls[i].ID, Content: o.told})
-		}
 		t.note(resp, outcomes, nil)
 		if ctx.Err() != nil {
 			return interrupted(ctx)
@@ -89,7 +93,37 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 		if err := t.out.Err(); err != nil {
 			return ending{lost: true}
 		}
+		if t.state().waits() {
+			return t.pause(ctx)
+		}
+		t.endStep()
 	}
+}
+
+// beginStep keeps what the model said and makes a place for each call's result.
+func (t *run) beginStep(resp model.Response) {
+	t.exchange = append(t.exchange, resp.Assistant())
+	t.slots = make([]slot, len(resp.Calls))
+	for i, c := range resp.Calls {
+		t.slots[i].Call = c.ID
+	}
+}
+
+// endStep puts the results of the step behind its calls.
+func (t *run) endStep() {
+	t.exchange, t.slots = t.state().results(waitingPlaceholder), nil
+}
+
+// call is the call of an id in the last step.
+func (t *run) call(callID string) model.Call {
+	for i := len(t.exchange) - 1; i >= 0; i-- {
+		for _, c := range t.exchange[i].Calls {
+			if c.ID == callID {
+				return c
+			}
+		}
+	}
+	return model.Call{ID: callID}
 }
 
 // early says that an error is only that the run was ended before its first
@@ -143,7 +177,7 @@ func reason(f model.Finish, cut bool) string {
 // offered are the tools the model may call in this step.
 func (t *run) offered() []model.ToolSpec {
 	var out []model.ToolSpec
-	for _, s := range t.r.cfg.Tools.Specs() {
+	for _, s := range t.r.specs() {
 		if !t.barred[s.Name] {
 			out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Parameters: tool.Parameters(s)})
 		}

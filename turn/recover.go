@@ -2,19 +2,25 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/store"
 )
 
 // Recover ends what a crash or a lost lease left open: open blocks with
-// block_error, the group with an error that may be tried again. It returns how
-// many messages it ended, and is called at start and from time to time.
+// block_error, the group with an error that may be tried again; of a turn, what
+// was said and used until then is kept. Turns that wait for a person are left
+// alone, until the question expires: then they go on without the answer. It
+// returns how many messages it ended or continued, and is called at start and
+// from time to time.
 func (r *Runner) Recover(ctx context.Context) (int, error) {
 	open, err := r.cfg.Store.Unfinished(ctx)
 	if err != nil {
@@ -59,11 +65,30 @@ func (r *Runner) Recover(ctx context.Context) (int, error) {
 			failures = append(failures, fmt.Errorf("read record: %w", err))
 			continue
 		}
-		if err := r.recoverRecord(ctx, m); err != nil {
+		if _, err := r.cfg.Store.TurnState(ctx, m.ID); err == nil {
+			// It died on its way out of a pause.
+			err = r.recoverLog(ctx, m.ID)
+		} else {
+			err = r.recoverRecord(ctx, m)
+		}
+		if err != nil {
 			failures = append(failures, fmt.Errorf("end record %s: %w", m.ID, err))
 			continue
 		}
 		n++
+	}
+	due, err := r.cfg.Store.PausedBefore(ctx, r.cfg.Now())
+	if err != nil {
+		failures = append(failures, fmt.Errorf("list expired questions: %w", err))
+	}
+	for _, msg := range due {
+		went, err := r.expire(ctx, msg)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("end the expired questions of %s: %w", msg, err))
+		}
+		if went {
+			n++
+		}
 	}
 	return n, errors.Join(failures...)
 }
@@ -80,42 +105,79 @@ func (r *Runner) recoverLog(ctx context.Context, msg string) error {
 	return r.endLeft(ctx, lease, last)
 }
 
-// endLeft ends the group of a lease that another holder left open.
+// leftover is what is known of a group that was left open.
+type leftover struct {
+	lease store.Lease
+	last  uint64
+	// record is the message's, recorded says that there is one.
+	record   store.Message
+	recorded bool
+	folder   *event.Folder
+	// begun says that the group has events.
+	begun bool
+	// state is where the turn was, nil when that is not known; paused says that
+	// it waits for a person.
+	state  *state
+	paused bool
+	// ended are the questions that the log says are over.
+	ended map[string]bool
+}
+
+// endLeft ends what the log and the records of a message were left with: the
+// group of the lease, or a pause on its way in or out.
 func (r *Runner) endLeft(ctx context.Context, lease store.Lease, last uint64) error {
-	msg := lease.Msg
-	m, err := r.cfg.Store.MessageOf(ctx, msg)
-	recorded := err == nil
+	l := leftover{lease: lease, last: last, folder: event.NewFolder(lease.Msg), begun: last == 0, ended: make(map[string]bool)}
+	var err error
+	l.record, err = r.cfg.Store.MessageOf(ctx, lease.Msg)
+	l.recorded = err == nil
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	if last == 0 && !recorded {
+	if last == 0 && !l.recorded {
 		return nil // a lease taken before anything else was; releasing it is all
 	}
-	folder := event.NewFolder(msg)
-	for ev, err := range r.cfg.Store.Read(ctx, msg, 0) {
+	if l.state, l.paused, err = r.stateOf(ctx, lease.Msg); err != nil {
+		return err
+	}
+	for ev, err := range r.cfg.Store.Read(ctx, lease.Msg, 0) {
 		if err != nil {
 			if errors.Is(err, store.ErrNotFound) {
 				break
 			}
 			return err
 		}
-		folder.Apply(ev)
+		l.folder.Apply(ev)
+		l.begun = ev.Group == lease.Group && ev.Type != event.Snapshot && !ev.Type.Terminal()
+		if ev.Type == event.PendingQuestionEnd {
+			l.ended[ev.Block] = true
+		}
 	}
-	st := folder.State()
-	if last > 0 && !st.Open {
-		return nil // ended meanwhile
+	if !l.begun {
+		switch m := l.record; {
+		case !l.recorded || l.state == nil:
+			return nil // ended meanwhile
+		case m.Status == event.StatusRunning && l.paused && l.state.End == "":
+			// The answer was not stored: the turn waits as before.
+			m.Status = event.StatusPaused
+			return r.cfg.Store.PutMessage(ctx, m)
+		case m.Status == event.StatusRunning, m.Status == event.StatusPaused && l.state.End != "":
+			// An answer or the end was stored, and nothing of it is in the log.
+		default:
+			return nil
+		}
 	}
+	st := l.folder.State()
 	out := emit.New(ctx, emit.Config{
-		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: folder, Last: last,
-		Started: r.startOf(st, m), Now: r.cfg.Now, Appended: r.cfg.Observer.Events,
+		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: l.folder, Last: last,
+		Started: r.startOf(st, l.record), Now: r.cfg.Now, Appended: r.cfg.Observer.Events,
 	})
-	err = r.endGroup(ctx, out, m, recorded, lease, last)
+	err = r.endGroup(ctx, out, l, st)
 	if _, closeErr := out.Close(); err == nil {
 		err = closeErr
 	}
 	if err == nil {
 		r.mu.Lock()
-		delete(r.lost, msg)
+		delete(r.lost, lease.Msg)
 		r.mu.Unlock()
 	}
 	return err
@@ -132,11 +194,21 @@ func (r *Runner) cause(msg string) event.ErrorData {
 	return event.ErrorData{Code: CodeInterrupted, Message: "The answer was interrupted by a restart of the server.", Retryable: true}
 }
 
-func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, m store.Message, recorded bool, lease store.Lease, last uint64) error {
-	group := lease.Group
-	cause := r.cause(lease.Msg)
-	if last == 0 {
+// endGroup writes the end of a group that was left open. The group is the
+// turn's when it is the first one or goes on with a paused turn.
+func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, l leftover, was event.State) error {
+	m, cause := l.record, r.cause(l.lease.Msg)
+	turn := was.Status == event.StatusRunning || !l.begun
+	if l.last == 0 {
 		if err := out.Start(event.StartData{ConversationID: m.Conversation, UserMessageID: m.Parent, Model: m.Model}); err != nil {
+			return err
+		}
+	}
+	// A record that is ahead of its log says how the turn ended.
+	ahead := turn && l.recorded && m.Status != event.StatusRunning && m.Seq > was.Seq
+	pausing := turn && !ahead && l.begun && l.paused && l.state != nil && l.state.End == ""
+	if turn && !ahead && !pausing {
+		if err := l.endQuestions(out, was.Blocks, r.cfg.Now()); err != nil {
 			return err
 		}
 	}
@@ -144,23 +216,86 @@ func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, m store.Message
 	if err != nil {
 		return err
 	}
-	if !recorded {
+	if !l.recorded {
 		return out.Error(cause)
 	}
+	if !ahead {
+		m.Blocks, m.Seq, m.Reasoning, m.Tools = st.Blocks, st.Seq+1, st.Reasoning, st.Tools
+		if turn {
+			m.Status, m.FinishReason, m.Err = event.StatusError, "", &cause
+			var said []model.Message
+			switch {
+			case pausing:
+				m.Status, m.FinishReason, m.Err = event.StatusPaused, event.FinishPaused, nil
+				said = l.state.results(waitingPlaceholder)
+			case l.state != nil:
+				said = l.state.cut(st.Blocks)
+			}
+			if l.state != nil {
+				m.Usage = usageOf(l.state.Usage)
+				if l.state.End == event.FinishCancelled {
+					m.Status, m.FinishReason, m.Err = event.StatusCancelled, event.FinishCancelled, nil
+				}
+				if m.Exchange, err = json.Marshal(said); err != nil {
+					return err
+				}
+			}
+		}
+		if err := r.cfg.Store.PutMessage(ctx, m); err != nil {
+			return err
+		}
+	}
 	switch {
-	case group == 1 && m.Status == event.StatusError && m.Err != nil:
+	case !turn:
+		return out.Error(cause)
+	case m.Status != event.StatusPaused:
+		if err := r.cfg.Store.DeleteTurnState(ctx, m.ID); err != nil {
+			return err
+		}
+	}
+	if m.Status == event.StatusError {
+		if m.Err == nil {
+			m.Err = &cause
+		}
 		return out.Error(*m.Err)
-	case group == 1 && m.Status != event.StatusRunning:
-		return out.Done(event.DoneData{FinishReason: m.FinishReason, Usage: m.Usage, Model: m.Model})
 	}
-	m.Blocks, m.Seq, m.Reasoning, m.Tools = st.Blocks, st.Seq+1, st.Reasoning, st.Tools
-	if group == 1 {
-		m.Status, m.Err = event.StatusError, &cause
+	return out.Done(event.DoneData{FinishReason: m.FinishReason, Usage: m.Usage, Model: m.Model})
+}
+
+// endQuestions writes what became of the turn's questions, as far as the log
+// does not say so. Those that nobody answered are cancelled.
+func (l *leftover) endQuestions(out *emit.Stream, blocks []block.Block, now time.Time) error {
+	if l.state == nil {
+		return nil
 	}
-	if err := r.cfg.Store.PutMessage(ctx, m); err != nil {
+	if err := out.EndText(); err != nil {
 		return err
 	}
-	return out.Error(cause)
+	for _, sl := range l.state.Step {
+		q := sl.Question
+		if q == nil {
+			continue
+		}
+		i := slices.IndexFunc(blocks, func(b block.Block) bool { return b.ID == q.Block })
+		if i < 0 {
+			continue
+		}
+		b := blocks[i]
+		if q.open() {
+			q.Status, q.State, q.Rev = event.QuestionCancelled, closed(event.QuestionCancelled, answerState{}, now), b.Rev+1
+		}
+		if !l.ended[q.Block] {
+			if err := out.QuestionEnd(event.QuestionData{QuestionID: q.Block, Status: q.Status}); err != nil {
+				return err
+			}
+		}
+		if b.Rev < q.Rev {
+			if err := out.State(q.Block, q.State, q.Rev); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (r *Runner) startOf(st event.State, m store.Message) time.Time {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
@@ -72,7 +71,7 @@ func (r *Runner) repeatable(ctx context.Context, req BlockRequest) (repeat, erro
 		return repeat{}, &Error{Code: CodeNotFound, Message: "Not found."}
 	}
 	b := m.Blocks[i]
-	found, check, ok := r.cfg.Tools.Lookup(call.Tool)
+	found, check, ok := r.lookup(call.Tool)
 	if !ok {
 		return repeat{}, notAgain(req.Refresh, "The tool that made the block does not exist any more.")
 	}
@@ -87,6 +86,13 @@ func (r *Runner) repeatable(ctx context.Context, req BlockRequest) (repeat, erro
 	if err != nil {
 		return repeat{}, notAgain(req.Refresh, "The tool does not take the arguments of then any more.")
 	}
+	if spec.Ask != nil {
+		askCtx, cancel := context.WithTimeout(tool.WithCaller(ctx, req.Caller), r.cfg.Limits.Tool)
+		defer cancel()
+		if ask, err := askTool(askCtx, spec, args); err != nil || ask != nil {
+			return repeat{}, notAgain(req.Refresh, "It is not done again without being asked for.")
+		}
+	}
 	return repeat{message: m, block: b, tool: found, spec: spec, args: args}, nil
 }
 
@@ -97,29 +103,11 @@ func notAgain(refresh bool, message string) *Error {
 	return &Error{Code: CodeNotRetryable, Message: message}
 }
 
-// newFollowUp is a run that appends a further group to a finished message.
+// newFollowUp is a run that appends a further group to a message without
+// changing what it came to.
 func (r *Runner) newFollowUp(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller) *run {
-	t := &run{
-		r: r, lease: lease, last: last, message: m, caller: caller, follow: true,
-		log:   r.cfg.Logger.With("msg", m.ID, "group", lease.Group),
-		began: r.cfg.Now(),
-	}
-	folder := r.folded(ctx, m, last)
-	started := m.CreatedAt
-	if ts := folder.State().Start.TS; ts != 0 {
-		started = time.UnixMilli(ts)
-	}
-	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
-	if raw, err := r.cfg.Store.Trajectory(ctx, m.Owner, m.ID); err == nil {
-		if doc, err := trajectory.Read(raw); err == nil {
-			t.traj = trajectory.Continue(doc)
-		}
-	}
-	t.out = emit.New(context.Background(), emit.Config{
-		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: folder, Last: last, Started: started,
-		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now,
-		Appended: r.cfg.Observer.Events,
-	})
+	t := r.newGroup(ctx, lease, last, m, caller, block.Caps{})
+	t.follow = true
 	return t
 }
 

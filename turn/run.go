@@ -39,17 +39,26 @@ type run struct {
 	timeout time.Duration
 
 	history  []model.Message // before the turn, the question last
+	given    []model.Message // the history that the request brought
 	exchange []model.Message // said in the turn beyond its text blocks
 	usage    model.Usage
+	steps    int // model calls so far
 	bytes    int // text written so far
 	calls    int // tools called so far
-	results  map[string]outcome
-	bad      map[string]int  // how often the same wrong call was made
-	barred   map[string]bool // tools not offered any more
-	named    map[string]bool // ids of the turn's calls
-	mu       sync.Mutex      // guards traj and noted
-	traj     *trajectory.Builder
-	noted    bool // the trajectory grew
+	results  map[string]result
+	bad      map[string]int    // how often the same wrong call was made
+	barred   map[string]bool   // tools not offered any more
+	named    map[string]bool   // ids of the turn's calls
+	waiting  map[string]string // calls of earlier answers that wait, since when
+	reports  []string          // what people did with blocks since the last answer
+	saved    bool              // the store has a state of the turn
+	// unattended says that nobody is here whose rights a tool could run with.
+	unattended bool
+
+	mu    sync.Mutex // guards traj, noted and slots
+	slots []slot     // the results of the step that runs
+	traj  *trajectory.Builder
+	noted bool // the trajectory grew
 }
 
 // ending is how a group ends.
@@ -60,28 +69,56 @@ type ending struct {
 	lost   bool             // another owner ends the group
 }
 
+// newRun is the run of a new message.
 func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps) *run {
-	t := &run{
+	t := r.empty(lease, m, caller)
+	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
+	t.out = emit.New(context.Background(), r.stream(lease, caps, nil, 0, t.began))
+	return t
+}
+
+// newGroup is a run that appends a further group to a message.
+func (r *Runner) newGroup(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller, caps block.Caps) *run {
+	t := r.empty(lease, m, caller)
+	t.last = last
+	folder := r.folded(ctx, m, last)
+	started := m.CreatedAt
+	if ts := folder.State().Start.TS; ts != 0 {
+		started = time.UnixMilli(ts)
+	}
+	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
+	if raw, err := r.cfg.Store.Trajectory(ctx, m.Owner, m.ID); err == nil {
+		if doc, err := trajectory.Read(raw); err == nil {
+			t.traj = trajectory.Continue(doc)
+		}
+	}
+	t.out = emit.New(context.Background(), r.stream(lease, caps, folder, last, started))
+	return t
+}
+
+func (r *Runner) empty(lease store.Lease, m store.Message, caller tool.Caller) *run {
+	return &run{
 		r: r, lease: lease, message: m, caller: caller,
 		log:     r.cfg.Logger.With("msg", m.ID, "group", lease.Group),
 		began:   r.cfg.Now(),
-		results: make(map[string]outcome),
+		results: make(map[string]result),
 		bad:     make(map[string]int),
 		barred:  make(map[string]bool),
 		named:   make(map[string]bool),
 	}
-	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
-	t.out = emit.New(context.Background(), emit.Config{
-		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Caps: caps, Started: t.began,
+}
+
+func (r *Runner) stream(lease store.Lease, caps block.Caps, folder *event.Folder, last uint64, started time.Time) emit.Config {
+	return emit.Config{
+		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Caps: caps, Folder: folder, Last: last, Started: started,
 		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now,
 		Appended: r.cfg.Observer.Events,
-	})
-	return t
+	}
 }
 
 func (r *Runner) agent() trajectory.Agent {
 	a := trajectory.Agent{Name: r.cfg.Agent, Version: r.cfg.Version, ModelName: r.cfg.Model.Info().Name}
-	for _, s := range r.cfg.Tools.Specs() {
+	for _, s := range r.specs() {
 		def, err := json.Marshal(map[string]any{"type": "function", "function": map[string]any{
 			"name": s.Name, "description": s.Description, "parameters": tool.Parameters(s),
 		}})
@@ -155,7 +192,7 @@ func (t *run) unbegun(err error) error {
 func (t *run) refuse(err *Error) error {
 	t.message.Status = event.StatusError
 	t.message.Err = &event.ErrorData{Code: err.Code, Message: err.Message, Retryable: true}
-	if !t.follow {
+	if t.lease.Group == 1 {
 		if perr := t.r.cfg.Store.PutMessage(context.Background(), t.message); perr != nil && !errors.Is(perr, store.ErrNotFound) {
 			t.log.Error("store message", "err", perr)
 		}
@@ -210,6 +247,8 @@ func (t *run) finish(e ending) event.Status {
 		status = event.StatusError
 	case e.reason == event.FinishCancelled:
 		status = event.StatusCancelled
+	case e.reason == event.FinishPaused:
+		status = event.StatusPaused
 	}
 	lost := func(doing string, err error) event.Status {
 		// The lease runs out and recovery ends the message.
@@ -233,6 +272,11 @@ func (t *run) finish(e ending) event.Status {
 	if e.lost {
 		return lost("end turn", errLease)
 	}
+	if status != event.StatusPaused {
+		if err := t.dropQuestions(ctx); err != nil {
+			return lost("end questions", err)
+		}
+	}
 	st, err := t.out.Settle(ctx, e.open)
 	if err != nil {
 		return lost("settle blocks", err)
@@ -244,18 +288,13 @@ func (t *run) finish(e ending) event.Status {
 		_, _ = t.out.Close()
 		return status
 	}
-	usage := event.Usage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens, CostUSD: t.usage.CostUSD}
+	usage := usageOf(t.usage)
 	t.message.Blocks, t.message.Seq = st.Blocks, st.Seq+1
 	t.message.Tools = withCalls(t.message.Tools, st.Tools)
 	if !t.follow {
 		t.message.Reasoning = st.Reasoning
-	}
-	if !t.follow {
 		t.message.Status, t.message.FinishReason, t.message.Usage, t.message.Err = status, e.reason, usage, e.err
-		if t.message.Exchange, err = json.Marshal(answered(t.exchange)); err != nil {
-			t.log.Error("encode exchange", "err", err)
-			t.message.Exchange = nil
-		}
+		t.message.Exchange = t.said(status, st.Blocks)
 	}
 	if err := t.retrying(ctx, func() error { return t.r.cfg.Store.PutMessage(ctx, t.message) }); err != nil {
 		if !errors.Is(err, store.ErrNotFound) { // deleted meanwhile
@@ -263,6 +302,12 @@ func (t *run) finish(e ending) event.Status {
 		}
 	}
 	t.store(ctx)
+	if t.saved && status != event.StatusPaused {
+		// A state that stays behind says nothing: the message is not paused.
+		if err := t.r.cfg.Store.DeleteTurnState(ctx, t.message.ID); err != nil {
+			t.log.Warn("forget the state of the turn", "err", err)
+		}
+	}
 	if e.err != nil {
 		err = t.out.Error(*e.err)
 	} else {
@@ -275,6 +320,20 @@ func (t *run) finish(e ending) event.Status {
 		return lost("write the end", err)
 	}
 	return status
+}
+
+// said is the exchange as later turns read it.
+func (t *run) said(status event.Status, blocks []block.Block) json.RawMessage {
+	said := t.state().results(waitingPlaceholder)
+	if status != event.StatusPaused {
+		said = t.state().cut(blocks)
+	}
+	raw, err := json.Marshal(said)
+	if err != nil {
+		t.log.Error("encode exchange", "err", err)
+		return nil
+	}
+	return raw
 }
 
 // store stores the trajectory where it grew.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,6 +49,8 @@ type Config struct {
 	// Actions completes the api actions that tools attach to blocks; nil knows
 	// none, and such actions are left out.
 	Actions Actions
+	// AskUser offers the model a tool by which it asks the person a question.
+	AskUser bool
 	// Instance names this process as the owner of leases; it must differ from
 	// every other process's, also from this one's before a restart.
 	Instance string
@@ -58,7 +61,8 @@ type Config struct {
 
 // Runner runs turns. It is safe for concurrent use.
 type Runner struct {
-	cfg Config
+	cfg      Config
+	askCheck *tool.Check
 
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc // by message
@@ -99,7 +103,40 @@ func New(cfg Config) (*Runner, error) {
 		cfg.Version = "dev"
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
-	return &Runner{cfg: cfg, running: make(map[string]context.CancelCauseFunc), lost: make(map[string]event.ErrorData)}, nil
+	r := &Runner{cfg: cfg, running: make(map[string]context.CancelCauseFunc), lost: make(map[string]event.ErrorData)}
+	if cfg.AskUser {
+		check, err := tool.NewCheck(askUser.Spec())
+		if err != nil {
+			return nil, fmt.Errorf("turn: %w", err)
+		}
+		r.askCheck = check
+	}
+	return r, nil
+}
+
+// lookup finds a tool by name; one of the installation comes before the built-in
+// one of its name.
+func (r *Runner) lookup(name string) (tool.Tool, *tool.Check, bool) {
+	if found, check, ok := r.cfg.Tools.Lookup(name); ok {
+		return found, check, true
+	}
+	if r.cfg.AskUser && name == askUser.Spec().Name {
+		return askUser, r.askCheck, true
+	}
+	return nil, nil, false
+}
+
+// specs are the tools that a model may call.
+func (r *Runner) specs() []tool.Spec {
+	specs := r.cfg.Tools.Specs()
+	if !r.cfg.AskUser {
+		return specs
+	}
+	own := askUser.Spec()
+	if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == own.Name }) {
+		return specs
+	}
+	return append(specs, own)
 }
 
 func (l Limits) withDefaults() Limits {
@@ -170,7 +207,10 @@ func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
 	started := Started{Msg: msg, Conversation: b.Conversation.ID, User: b.Assistant.Parent}
 
 	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps)
+	t.given = req.History
 	t.history = history(path, req.History, b.User, r.cfg.Limits.ContextBytes, r.cfg.Registry)
+	t.waiting = r.waiting(ctx, path)
+	t.report(ctx)
 	return started, r.launch(ctx, t, t.converse)
 }
 
@@ -346,29 +386,42 @@ func storeError(doing string, err error) *Error {
 }
 
 // Stop asks the turn or follow-up that writes a message to end, on whichever
-// instance runs it. It reports whether one was running.
+// instance runs it; a turn that is paused is ended here. It reports whether
+// there was anything to stop.
 func (r *Runner) Stop(ctx context.Context, owner store.Owner, msg string) (bool, error) {
-	if _, err := r.cfg.Store.Message(ctx, owner, msg); err != nil {
+	m, err := r.cfg.Store.Message(ctx, owner, msg)
+	if err != nil {
 		return false, storeError("read message", err)
 	}
 	_, open, err := r.cfg.Store.Last(ctx, msg)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return false, storeError("read log", err)
 	}
-	if !open {
-		return false, nil
+	if open {
+		if err := r.signalStop(ctx, owner, msg); err != nil {
+			return false, storeError("send stop", err)
+		}
 	}
+	if m.Status != event.StatusPaused {
+		return open, nil
+	}
+	err = r.stopPaused(ctx, owner, msg)
+	var te *Error
+	if errors.As(err, &te) && te.Code == CodeNotPaused {
+		return open, nil
+	}
+	return err == nil, err
+}
+
+func (r *Runner) signalStop(ctx context.Context, owner store.Owner, msg string) error {
 	r.mu.Lock()
 	cancel, here := r.running[msg]
 	r.mu.Unlock()
 	if here {
 		cancel(errStopped)
-		return true, nil
+		return nil
 	}
-	if err := r.cfg.Store.Send(ctx, msg, store.Signal{Kind: "stop", By: owner.User}); err != nil {
-		return false, storeError("send stop", err)
-	}
-	return true, nil
+	return r.cfg.Store.Send(ctx, msg, store.Signal{Kind: "stop", By: owner.User})
 }
 
 // Shutdown refuses new turns and waits for the running ones. When ctx ends

@@ -124,6 +124,8 @@ const (
 	CodeNotFound       = "not_found"
 	CodeInvalidRequest = "invalid_request"
 	CodeKeyReused      = "idempotency_conflict"
+	CodeNotPaused      = "not_paused"
+	CodePayloadInvalid = "action_payload_invalid"
 	CodeNotRetryable   = "not_retryable"
 	CodeNotRefreshable = "not_refreshable"
 	CodeStoreFull      = "store_full"

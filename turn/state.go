@@ -1,0 +1,254 @@
+package turn
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/tool"
+)
+
+// state is where a turn is between two of its steps, as it is stored: after
+// each model call and tool result, for whoever ends the turn if this process
+// dies, and when the turn pauses, for whoever goes on with it.
+type state struct {
+	V int `json:"v"`
+	// Exchange is what was said in the turn, up to and with the calls of Step.
+	Exchange []model.Message `json:"exchange,omitempty"`
+	// Step are the calls of the last message, while not all have a result.
+	Step []slot `json:"step,omitempty"`
+	// Steps, Calls and Bytes count model calls, tool calls and bytes of text.
+	Steps   int               `json:"steps"`
+	Calls   int               `json:"calls,omitempty"`
+	Bytes   int               `json:"bytes,omitempty"`
+	Usage   model.Usage       `json:"usage"`
+	Results map[string]result `json:"results,omitempty"`
+	Bad     map[string]int    `json:"bad,omitempty"`
+	Barred  map[string]bool   `json:"barred,omitempty"`
+	Named   map[string]bool   `json:"named,omitempty"`
+	Reports []string          `json:"reports,omitempty"`
+	// History is the context of a request that brought its own; all others read
+	// it from the conversation.
+	History []model.Message `json:"history,omitempty"`
+	// Lang is the language of the person.
+	Lang string `json:"lang,omitempty"`
+	// End is how the turn is being ended: FinishCancelled while a paused one is
+	// stopped.
+	End string `json:"end,omitempty"`
+}
+
+// stateVersion is the version of state that is written and read.
+const stateVersion = 1
+
+// slot is the place of one call's result.
+type slot struct {
+	Call string `json:"call"`
+	// Told is the result; nil while there is none.
+	Told *string `json:"told,omitempty"`
+	// Same is the place of an equal call of the step, whose result is this
+	// one's too.
+	Same     *int      `json:"same,omitempty"`
+	Question *question `json:"question,omitempty"`
+}
+
+// question is what a person was asked about a call.
+type question struct {
+	// Block is the question's block, Type confirm or question.
+	Block string `json:"block"`
+	Type  string `json:"type"`
+	Tool  string `json:"tool"`
+	// Args are the checked arguments, Digest that of the tool and them.
+	Args   json.RawMessage `json:"args"`
+	Digest string          `json:"digest"`
+	// Form is the schema of the answer to a question.
+	Form  json.RawMessage `json:"form,omitempty"`
+	Edit  bool            `json:"edit,omitempty"`
+	Asked time.Time       `json:"asked"`
+	// Expires is when the question falls.
+	Expires time.Time `json:"expires"`
+	// Status is what became of it, as in QuestionData; empty while it is open.
+	Status string `json:"status,omitempty"`
+	// State and Rev are the block's state after that.
+	State json.RawMessage `json:"state,omitempty"`
+	Rev   int             `json:"rev,omitempty"`
+	// Answer is how it was answered.
+	Answer *tool.Answer `json:"answer,omitempty"`
+}
+
+// open reports whether the question may still be answered.
+func (q *question) open() bool { return q != nil && q.Status == "" }
+
+// digest names a call exactly: what was approved is what runs.
+func digest(name string, args json.RawMessage) string {
+	sum := sha256.Sum256([]byte(name + "\x00" + canonical(args)))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// waitingPlaceholder is the result of a call in the eyes of the turns that
+// come while it waits.
+func waitingPlaceholder(q *question) string {
+	if q == nil {
+		return "error: CANCELLED The call was not run."
+	}
+	what := "approval"
+	if q.Type == typeQuestion {
+		what = "answer"
+	}
+	return fmt.Sprintf("Not run yet: it waits for the user's %s since %s; do not call it again.", what, q.Asked.UTC().Format(time.RFC3339))
+}
+
+// results appends the results of the step to the exchange, in the order of the
+// calls. What has none gets the words of missing.
+func (s *state) results(missing func(*question) string) []model.Message {
+	out := append([]model.Message(nil), s.Exchange...)
+	for _, sl := range s.Step {
+		told := ""
+		if sl.Same != nil && *sl.Same < len(s.Step) {
+			told = sameCall
+			sl.Told, sl.Question = s.Step[*sl.Same].Told, s.Step[*sl.Same].Question
+		}
+		if sl.Told != nil {
+			told += *sl.Told
+		} else {
+			told += missing(sl.Question)
+		}
+		out = append(out, model.Message{Role: model.RoleTool, CallID: sl.Call, Content: told})
+	}
+	return out
+}
+
+// waits reports whether a question is still open.
+func (s *state) waits() bool {
+	for _, sl := range s.Step {
+		if sl.Question.open() {
+			return true
+		}
+	}
+	return false
+}
+
+// expires is when the first open question falls.
+func (s *state) expires() time.Time {
+	var first time.Time
+	for _, sl := range s.Step {
+		if sl.Question.open() && (first.IsZero() || sl.Question.Expires.Before(first)) {
+			first = sl.Question.Expires
+		}
+	}
+	return first
+}
+
+// cut is the exchange of a turn that ended here: every call has a result, and
+// what the model had begun to say is kept.
+func (s *state) cut(blocks []block.Block) []model.Message {
+	said := s.results(func(q *question) string {
+		if q.open() {
+			return "error: CANCELLED The user was asked first and had not answered; the call was not run."
+		}
+		return "error: INTERRUPTED The call was interrupted and may or may not have run."
+	})
+	before := ""
+	for _, m := range s.Exchange {
+		if m.Role == model.RoleAssistant {
+			before += m.Content
+		}
+	}
+	if rest, ok := strings.CutPrefix(modelText(blocks), before); ok && rest != "" {
+		said = append(said, model.Message{Role: model.RoleAssistant, Content: rest})
+	}
+	return answered(said)
+}
+
+// modelText is the text that the model wrote: text of tools names its call.
+func modelText(blocks []block.Block) string {
+	var b strings.Builder
+	for _, bl := range blocks {
+		var s string
+		if bl.Type == "text" && (bl.Meta == nil || bl.Meta.ToolCallID == "") && json.Unmarshal(bl.Payload, &s) == nil {
+			b.WriteString(s)
+		}
+	}
+	return b.String()
+}
+
+// state is the run as it is now.
+func (t *run) state() *state {
+	return &state{
+		V: stateVersion, Exchange: t.exchange, Step: t.slots, Steps: t.steps, Calls: t.calls, Bytes: t.bytes, Usage: t.usage,
+		Results: t.results, Bad: t.bad, Barred: t.barred, Named: t.named, Reports: t.reports, History: t.given, Lang: t.caller.Lang,
+	}
+}
+
+// restore makes a run that goes on from a state.
+func (t *run) restore(s *state) {
+	t.exchange, t.slots, t.steps, t.calls, t.bytes, t.usage = s.Exchange, s.Step, s.Steps, s.Calls, s.Bytes, s.Usage
+	t.reports, t.given = s.Reports, s.History
+	maps.Copy(t.results, s.Results)
+	maps.Copy(t.bad, s.Bad)
+	maps.Copy(t.barred, s.Barred)
+	maps.Copy(t.named, s.Named)
+}
+
+// save stores where the turn is. That of a turn which only goes on is a help
+// for whoever ends it after a crash: without it the turn runs all the same.
+func (t *run) save(ctx context.Context) {
+	if err := t.put(ctx, t.state(), false); err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.log.Warn("store the state of the turn", "err", err)
+	}
+}
+
+func (t *run) put(ctx context.Context, s *state, paused bool) error {
+	if !paused {
+		s.History = nil // only who goes on with the turn needs it
+	}
+	t.saved = true
+	return t.r.putState(ctx, t.message, s, paused)
+}
+
+func (r *Runner) putState(ctx context.Context, m store.Message, s *state, paused bool) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encode the state of a turn: %w", err)
+	}
+	ts := store.TurnState{Msg: m.ID, Owner: m.Owner, Paused: paused, Data: data}
+	if paused {
+		ts.ExpiresAt = s.expires()
+		if s.End != "" {
+			ts.ExpiresAt = r.cfg.Now() // whoever looks next ends it
+		}
+	}
+	return r.cfg.Store.PutTurnState(ctx, ts)
+}
+
+// stateOf reads where a turn is; nil when it has no state, or none that this
+// version can read.
+func (r *Runner) stateOf(ctx context.Context, msg string) (s *state, paused bool, err error) {
+	ts, err := r.cfg.Store.TurnState(ctx, msg)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	s = new(state)
+	if err := json.Unmarshal(ts.Data, s); err != nil || s.V != stateVersion {
+		r.cfg.Logger.Error("the state of a turn cannot be read", "msg", msg, "version", s.V, "err", err)
+		return nil, ts.Paused, nil
+	}
+	return s, ts.Paused, nil
+}
+
+// usage is what a turn has used, as events tell it.
+func usageOf(u model.Usage) event.Usage {
+	return event.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: u.CostUSD}
+}
