@@ -29,6 +29,9 @@ type Out struct {
 	fallback string   // for the next block
 	actions  []block.Action
 	refused  []string // why blocks were not shown, for the model
+
+	files        Files // where File puts files
+	conversation string
 }
 
 // Made is a block that a tool has finished.
