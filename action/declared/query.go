@@ -1,0 +1,448 @@
+package declared
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/inlay-ui/inlay/action"
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/jsonx"
+	"github.com/inlay-ui/inlay/tool"
+	"github.com/inlay-ui/inlay/tool/httptool"
+	"github.com/inlay-ui/inlay/tool/mapping"
+	"github.com/inlay-ui/inlay/tool/sqltool"
+)
+
+// RunQuery is the name of the action that runs the statement of a query block.
+const RunQuery = "run_query"
+
+// MaxStatement bounds a statement in bytes.
+const MaxStatement = 16 << 10
+
+// Query is a source whose statements the model may propose and people may run.
+// Exactly one of SQL and HTTP is set.
+type Query struct {
+	// Source is the source's name; blocks carry it as dataSource.
+	Source string
+	SQL    *sqltool.Source
+	HTTP   *httptool.Source
+	// Request sends a statement to HTTP: templates and programs see
+	// {args: {statement, from, to, lang}, user, call}.
+	Request httptool.Request
+	// Lang is the language of the statements, such as sql or promql.
+	Lang string
+	// Description tells the model what can be asked.
+	Description string
+	// MaxRange bounds the time that a statement may look at: 0 does not. With
+	// it, SQL statements must use :from and :to.
+	MaxRange time.Duration
+	// DefaultRange is the time up to now when nobody says another. Default
+	// 1 h.
+	DefaultRange time.Duration
+	// Block makes the block of the result; nil makes a table of rows.
+	Block *mapping.Block
+	// Open is a template of the address that shows the statement in another
+	// product: https, its host written out. Empty offers none.
+	Open string
+	// Label is the source's name for people.
+	Label action.Words
+	// Now is for tests.
+	Now func() time.Time
+}
+
+// query is a compiled Query.
+type query struct {
+	Query
+	call   *httptool.Call
+	mapper *mapping.Mapper
+	open   *mapping.Template
+}
+
+// Queries are the sources that can be asked.
+type Queries struct{ byName map[string]*query }
+
+// NewQueries compiles sources.
+func NewQueries(list ...Query) (*Queries, error) {
+	qs := &Queries{byName: make(map[string]*query)}
+	for _, q := range list {
+		c, err := q.compile()
+		if err != nil {
+			return nil, fmt.Errorf("query of source %q: %w", q.Source, err)
+		}
+		if qs.byName[q.Source] != nil {
+			return nil, fmt.Errorf("query of source %q: it is there twice", q.Source)
+		}
+		qs.byName[q.Source] = c
+	}
+	return qs, nil
+}
+
+func (q Query) compile() (*query, error) {
+	c := &query{Query: q}
+	var err error
+	switch {
+	case (q.SQL == nil) == (q.HTTP == nil):
+		return nil, errors.New("one of SQL and HTTP is needed")
+	case q.SQL != nil && !q.SQL.ReadOnly():
+		return nil, errors.New("statements that a model proposes run on read-only sources only")
+	case q.SQL != nil && (q.Request.Path != "" || q.Request.Method != ""):
+		return nil, errors.New("request: a database takes none")
+	case q.HTTP != nil && q.Block == nil:
+		return nil, errors.New("block: the answer of an HTTP source needs one")
+	case q.MaxRange < 0 || q.DefaultRange < 0:
+		return nil, errors.New("a range must not be negative")
+	}
+	if q.HTTP != nil {
+		if c.call, err = q.HTTP.Compile(q.Request); err != nil {
+			return nil, fmt.Errorf("request: %w", err)
+		}
+	}
+	if c.Lang == "" {
+		c.Lang = "sql"
+		if q.HTTP != nil {
+			return nil, errors.New("lang: the language of the statements is needed")
+		}
+	}
+	if c.DefaultRange == 0 {
+		c.DefaultRange = time.Hour
+	}
+	if c.MaxRange > 0 {
+		c.DefaultRange = min(c.DefaultRange, c.MaxRange)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if q.Block != nil {
+		if c.mapper, err = mapping.Compile("query of "+q.Source, mapping.Config{Block: q.Block}); err != nil {
+			return nil, err
+		}
+	}
+	if q.Open != "" {
+		if c.open, err = mapping.CompileTemplate("open", q.Open); err != nil {
+			return nil, err
+		}
+		if _, err := OpenHost(q.Open); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// OpenHost returns the host of an address template. It must be written out: a
+// value cannot choose where a link leads.
+func OpenHost(template string) (string, error) {
+	before, _, _ := strings.Cut(template, "{{")
+	u, err := url.Parse(before)
+	rest, _ := strings.CutPrefix(before, "https://")
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || !strings.Contains(rest, "/") {
+		return "", fmt.Errorf("open %q: must begin with https://, a host and a /", template)
+	}
+	return u.Hostname(), nil
+}
+
+// Len returns the number of sources.
+func (qs *Queries) Len() int { return len(qs.byName) }
+
+// Action is run_query: it runs the statement that stands in the stored block,
+// never one that a request brings, within the time that the source allows.
+func (qs *Queries) Action() action.Def {
+	return action.Def{
+		Name: RunQuery, Effect: action.Read, Blocks: []string{"query"}, PerMinute: 30,
+		Label: action.Words{"": "Run", "zh": "执行"},
+		Schema: json.RawMessage(`{"type":"object","properties":{"timeRange":{"type":"object","properties":{` +
+			`"from":{"type":["string","number"],"maxLength":64},"to":{"type":["string","number"],"maxLength":64}},` +
+			`"required":["from","to"],"additionalProperties":false}},"additionalProperties":false}`),
+		Feedback: action.Feedback{Failure: action.Words{"": "The query could not be run.", "zh": "查询执行失败。"}},
+		Run:      qs.run,
+	}
+}
+
+// stored is what a query block holds.
+type stored struct {
+	Lang       string     `json:"lang"`
+	Statement  string     `json:"statement"`
+	Title      string     `json:"title,omitempty"`
+	TimeRange  *timeRange `json:"timeRange,omitempty"`
+	DataSource string     `json:"dataSource,omitempty"`
+}
+
+type timeRange struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+}
+
+func refuse(format string, a ...any) error {
+	return &tool.Error{Code: block.CodeDataFetchFailed, Message: fmt.Sprintf(format, a...)}
+}
+
+func (qs *Queries) run(ctx context.Context, c action.Call, out *tool.Out) (action.Result, error) {
+	var b stored
+	var asked struct {
+		TimeRange *timeRange `json:"timeRange"`
+	}
+	if err := errors.Join(json.Unmarshal(c.Block.Payload, &b), json.Unmarshal(c.Payload, &asked)); err != nil {
+		return action.Result{}, &tool.Error{Code: block.CodeSchemaInvalid, Message: "The query cannot be read.", Err: err}
+	}
+	q := qs.byName[b.DataSource]
+	if q == nil {
+		return action.Result{}, refuse("There is no such data source any more.")
+	}
+	if asked.TimeRange == nil {
+		asked.TimeRange = b.TimeRange
+	}
+	from, to, err := q.between(asked.TimeRange)
+	if err != nil {
+		return action.Result{}, err
+	}
+	args := map[string]any{"statement": b.Statement, "lang": b.Lang, "from": iso(from), "to": iso(to)}
+	data, err := dataOf(ctx, c)
+	if err != nil {
+		return action.Result{}, err
+	}
+	data["args"], data["payload"] = args, args
+	if q.SQL != nil {
+		return action.Result{}, q.runSQL(ctx, b, data, out)
+	}
+	answer, err := q.call.DoWith(ctx, data, headers(c))
+	if err != nil {
+		return action.Result{}, err
+	}
+	if data["body"], err = mapping.Decode(answer); err != nil {
+		return action.Result{}, err
+	}
+	return action.Result{}, q.mapper.Write(ctx, data, out)
+}
+
+func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// prepare reads a statement and says where its values come from.
+func (q *query) prepare(statement string) (*sqltool.Statement, [][]string, error) {
+	st, err := q.SQL.Prepare(statement)
+	if err != nil {
+		return nil, nil, refuse("The statement is refused: %v.", err)
+	}
+	paths := make([][]string, len(st.Names))
+	for i, n := range st.Names {
+		switch n {
+		case "from", "to":
+			paths[i] = []string{"args", n}
+		case "user.id", "user.tenant", "user.lang":
+			paths[i] = strings.Split(n, ".")
+		default:
+			return nil, nil, refuse("The statement is refused: :%s is not known; there are :from and :to.", n)
+		}
+	}
+	if q.MaxRange > 0 && !(slices.Contains(st.Names, "from") && slices.Contains(st.Names, "to")) {
+		return nil, nil, refuse("The statement is refused: it must keep to the time between :from and :to.")
+	}
+	return st, paths, nil
+}
+
+func (q *query) runSQL(ctx context.Context, b stored, data map[string]any, out *tool.Out) error {
+	st, paths, err := q.prepare(b.Statement)
+	if err != nil {
+		return err
+	}
+	values := make([]any, len(paths))
+	for i, p := range paths {
+		values[i], _ = mapping.Lookup(data, p)
+	}
+	res, err := q.SQL.Run(ctx, st, values)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &tool.Error{Code: block.CodeToolTimeout, Message: "The query took too long.", Retryable: true, Err: err}
+	case err != nil:
+		return &tool.Error{Code: block.CodeDataFetchFailed, Message: "The query failed.", Err: err}
+	}
+	if res.Truncated {
+		out.Remark("The result was cut after %d rows; there are more.", len(res.Rows))
+	}
+	if q.mapper != nil {
+		data["rows"], data["truncated"] = res.Rows, res.Truncated
+		return q.mapper.Write(ctx, data, out)
+	}
+	return out.Table(tableOf(b.Title, res))
+}
+
+// tableOf shows rows as they came.
+func tableOf(title string, res *sqltool.Result) block.Table {
+	t := block.Table{Caption: title}
+	for _, name := range res.Columns {
+		t.Columns = append(t.Columns, block.TableColumn{Field: name, Label: name})
+	}
+	for _, r := range res.Rows {
+		row, _ := r.(map[string]any)
+		t.Rows = append(t.Rows, block.Row(row))
+	}
+	if t.Rows == nil {
+		t.Rows = []block.Row{}
+	}
+	return t
+}
+
+// between resolves a time range and holds it to what the source allows.
+func (q *query) between(r *timeRange) (from, to time.Time, err error) {
+	now := q.Now()
+	if r == nil {
+		return now.Add(-q.DefaultRange), now, nil
+	}
+	if from, err = instant(r.From, now); err == nil {
+		to, err = instant(r.To, now)
+	}
+	switch {
+	case err != nil:
+		return from, to, refuse("The time range cannot be read: %v.", err)
+	case !from.Before(to):
+		return from, to, refuse("The time range ends before it begins.")
+	case q.MaxRange > 0 && to.Sub(from) > q.MaxRange:
+		return from, to, refuse("The time range is longer than %s.", span2(q.MaxRange))
+	}
+	return from, to, nil
+}
+
+// span2 writes a duration as people set it.
+func span2(d time.Duration) string {
+	if d%(24*time.Hour) == 0 {
+		return strconv.Itoa(int(d/(24*time.Hour))) + " d"
+	}
+	return d.String()
+}
+
+var relative = regexp.MustCompile(`^now(?:([+-])(\d{1,6})([smhdw]))?$`)
+
+var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+
+// instant reads ISO 8601, epoch milliseconds or a time relative to now.
+func instant(v any, now time.Time) (time.Time, error) {
+	switch v := v.(type) {
+	case float64:
+		if v < 0 || v > 1e14 {
+			return now, fmt.Errorf("%v is no time", v)
+		}
+		return time.UnixMilli(int64(v)), nil
+	case string:
+		if m := relative.FindStringSubmatch(v); m != nil {
+			if m[1] == "" {
+				return now, nil
+			}
+			n, err := strconv.Atoi(m[2])
+			if err != nil {
+				return now, err
+			}
+			d := time.Duration(n) * units[m[3]]
+			if m[1] == "-" {
+				d = -d
+			}
+			return now.Add(d), nil
+		}
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02"} {
+			if t, err := time.Parse(layout, v); err == nil {
+				return t, nil
+			}
+		}
+		return now, fmt.Errorf("%.40q is no time", v)
+	}
+	return now, errors.New("a time is text or a number")
+}
+
+// queryArgs are what the model says of a query.
+type queryArgs struct {
+	Statement string `json:"statement" jsonschema:"The statement, complete and read-only."`
+	Title     string `json:"title,omitempty" jsonschema:"What it finds out, in a few words."`
+	From      string `json:"from,omitempty" jsonschema:"Begin of the time range: ISO 8601, or relative such as now-1h."`
+	To        string `json:"to,omitempty" jsonschema:"End of the time range: ISO 8601, or now."`
+}
+
+// Tools are the tools query_<source>, by which the model proposes statements.
+// They run nothing: the person sees the statement and may run it.
+func (qs *Queries) Tools() ([]tool.Tool, error) {
+	names := make([]string, 0, len(qs.byName))
+	for n := range qs.byName {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	var tools []tool.Tool
+	for _, n := range names {
+		q := qs.byName[n]
+		label := q.Label.For("")
+		if label == "" {
+			label = n
+		}
+		description := fmt.Sprintf("Propose a %s statement about %s. It is shown to the user, who may run it; it is not run by you and you do not see its result.", q.Lang, label)
+		if q.SQL != nil {
+			description += fmt.Sprintf(" One read-only statement in the SQL of %s; :from and :to stand for the time range, as ISO 8601 in UTC.", q.SQL.Dialect())
+		}
+		if q.MaxRange > 0 {
+			description += " The time range is at most " + span2(q.MaxRange) + "."
+		}
+		if q.Description != "" {
+			description += "\n" + q.Description
+		}
+		t, err := tool.New(tool.Spec{
+			Name: "query_" + n, Description: description,
+			Title: map[string]string{"": "Query " + label, "zh": "查询" + q.Label.For("zh")},
+			Block: &tool.BlockSpec{Type: "query"},
+		}, q.propose)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, t)
+	}
+	return tools, nil
+}
+
+func (q *query) propose(ctx context.Context, a queryArgs, out *tool.Out) error {
+	if len(a.Statement) > MaxStatement {
+		return refuse("The statement is longer than %d bytes.", MaxStatement)
+	}
+	if strings.TrimSpace(a.Statement) == "" {
+		return refuse("The statement is empty.")
+	}
+	if q.SQL != nil {
+		if _, _, err := q.prepare(a.Statement); err != nil {
+			return err
+		}
+	}
+	b := stored{Lang: q.Lang, Statement: a.Statement, Title: a.Title, DataSource: q.Source}
+	if a.From != "" || a.To != "" {
+		r := timeRange{From: a.From, To: a.To}
+		if a.From == "" {
+			return refuse("A time range needs from.")
+		}
+		if a.To == "" {
+			r.To = "now"
+		}
+		b.TimeRange = &r
+	}
+	from, to, err := q.between(b.TimeRange)
+	if err != nil {
+		return err
+	}
+	payload, err := jsonx.Marshal(b)
+	if err != nil {
+		return fmt.Errorf("encode query: %w", err)
+	}
+	lang := tool.CallerFrom(ctx).Lang
+	out.Actions(
+		block.Action{ID: "run", Action: RunQuery, Kind: block.ActionAPI, Style: "primary"},
+		block.Action{ID: "copy", Kind: block.ActionLocal, Label: action.Words{"": "Copy", "zh": "复制"}.For(lang)},
+	)
+	if q.open != nil {
+		data := map[string]any{"args": map[string]any{"statement": a.Statement, "lang": q.Lang, "from": iso(from), "to": iso(to)}, "user": mapping.User(ctx)}
+		href, err := q.open.Render(data, func(v string) (string, error) { return url.QueryEscape(v), nil })
+		if err != nil {
+			return fmt.Errorf("open: %w", err)
+		}
+		out.Actions(block.Action{ID: "open", Kind: block.ActionLink, Href: href, Label: action.Words{"": "Open", "zh": "打开"}.For(lang)})
+	}
+	out.Summary("The statement is shown to the user, who may run it. It was not run; its result is not known.")
+	return out.Block("query", 0, block.Meta{Title: a.Title, Source: q.Label.For(lang)}, payload)
+}

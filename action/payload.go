@@ -1,0 +1,186 @@
+package action
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/jsonx"
+)
+
+// canonical writes JSON compact and with sorted keys, each of them once, so
+// that equal payloads are equal bytes and everybody who reads it, schema and
+// handler, reads the same.
+func canonical(raw json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("decode payload: %w", err)
+	}
+	if dec.More() {
+		return nil, errors.New("decode payload: more than one value")
+	}
+	if v == nil {
+		return json.RawMessage("{}"), nil
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, errors.New("decode payload: not an object")
+	}
+	return canonicalOf(v)
+}
+
+func canonicalOf(v any) (json.RawMessage, error) {
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode payload: %w", err)
+	}
+	return b, nil
+}
+
+func compact(raw json.RawMessage) (json.RawMessage, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// digest is how a payload is named where it must not be kept.
+func digest(payload json.RawMessage) string {
+	sum := sha256.Sum256(payload)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// fingerprint names what a key stands for.
+func fingerprint(req *Request) string {
+	h := sha256.New()
+	for _, part := range []string{req.Msg, req.Block, req.Action, string(req.Payload)} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// secrets takes out of a form's values what its password fields hold: it is
+// used and not kept.
+func secrets(b block.Block, payload json.RawMessage) json.RawMessage {
+	if b.Type != "form" && b.Type != "confirm" && b.Type != "question" {
+		return payload
+	}
+	var form struct {
+		Schema   map[string]any `json:"schema"`
+		UISchema map[string]any `json:"uiSchema"`
+	}
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(payload))
+	dec.UseNumber()
+	if json.Unmarshal(b.Payload, &form) != nil || dec.Decode(&v) != nil {
+		return json.RawMessage("{}")
+	}
+	if !strip(v, form.Schema, form.UISchema, form.Schema) {
+		return payload
+	}
+	out, err := canonicalOf(v)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return out
+}
+
+// strip removes the members of v that are passwords by their schema or by the
+// widget that draws them, and reports whether there were any.
+func strip(v any, schema, ui, root map[string]any) bool {
+	found := false
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			s, u := property(schema, name, root), section(ui, name)
+			if isSecret(s, u) {
+				delete(v, name)
+				found = true
+				continue
+			}
+			found = strip(member, s, u, root) || found
+		}
+	case []any:
+		for i, item := range v {
+			s, u := section(deref(schema, root), "items"), section(ui, "items")
+			if isSecret(s, u) {
+				v[i] = ""
+				found = true
+				continue
+			}
+			found = strip(item, s, u, root) || found
+		}
+	}
+	return found
+}
+
+func section(m map[string]any, name string) map[string]any {
+	s, _ := m[name].(map[string]any)
+	return s
+}
+
+// deref follows a reference into the schema's definitions, once.
+func deref(schema, root map[string]any) map[string]any {
+	ref, _ := schema["$ref"].(string)
+	for _, place := range []string{"definitions", "$defs"} {
+		if name, ok := strings.CutPrefix(ref, "#/"+place+"/"); ok {
+			return section(section(root, place), name)
+		}
+	}
+	return schema
+}
+
+// property finds the schema of a member, also in the branches of a schema.
+func property(schema map[string]any, name string, root map[string]any) map[string]any {
+	return propertyIn(schema, name, root, 8)
+}
+
+func propertyIn(schema map[string]any, name string, root map[string]any, depth int) map[string]any {
+	schema = deref(schema, root)
+	if depth == 0 || schema == nil {
+		return nil
+	}
+	if p := deref(section(section(schema, "properties"), name), root); p != nil {
+		return p
+	}
+	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
+		branches, _ := schema[word].([]any)
+		for _, br := range branches {
+			m, _ := br.(map[string]any)
+			if p := propertyIn(m, name, root, depth-1); p != nil {
+				return p
+			}
+		}
+	}
+	for _, word := range []string{"then", "else", "if"} {
+		if p := propertyIn(section(schema, word), name, root, depth-1); p != nil {
+			return p
+		}
+	}
+	deps := section(schema, "dependencies")
+	for _, d := range deps {
+		m, _ := d.(map[string]any)
+		if p := propertyIn(m, name, root, depth-1); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func isSecret(schema, ui map[string]any) bool {
+	if schema["format"] == "password" || schema["writeOnly"] == true {
+		return true
+	}
+	options := section(ui, "ui:options")
+	return ui["ui:widget"] == "password" || options["widget"] == "password" || options["inputType"] == "password"
+}
