@@ -2,6 +2,7 @@ package block
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -181,7 +182,7 @@ func fileText(payload json.RawMessage) string {
 func fileLink(payload json.RawMessage) string {
 	var f File
 	if decodePayload(payload, &f) != nil || f.AssetID == "" {
-		return fileText(payload)
+		return ""
 	}
 	return "[" + markdownText(f.Name) + "](" + contentPath(f.AssetID) + ") (" + sizeText(f.Size) + ")"
 }
@@ -191,7 +192,7 @@ func fileMarkdown(payload json.RawMessage) string {
 	if decodePayload(payload, &f) != nil {
 		return "[file]"
 	}
-	s := fileLink(payload) + "\n"
+	s := cmp.Or(fileLink(payload), fileText(payload)) + "\n"
 	if f.Preview == nil {
 		return s
 	}

@@ -209,7 +209,7 @@ func (f formField) text() string {
 	if list, ok := f.value.([]any); ok {
 		words := make([]string, len(list))
 		for i, v := range list {
-			words[i] = plain(v)
+			words[i] = formField{value: v}.text()
 		}
 		return strings.Join(words, ", ")
 	}
@@ -245,6 +245,9 @@ func formText(payload json.RawMessage) string {
 	rows := make([]string, 0, fallbackRows)
 	for _, x := range list[:min(len(list), fallbackRows)] {
 		rows = append(rows, x.line())
+	}
+	if len(rows) == 0 {
+		return cmp.Or(oneLine(f.Title), "[form]")
 	}
 	return figuresText(oneLine(f.Title), rows, "; ", len(list)-len(rows))
 }

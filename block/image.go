@@ -43,14 +43,14 @@ func imageText(payload json.RawMessage) string {
 func imageLink(payload json.RawMessage) string {
 	var i Image
 	if decodePayload(payload, &i) != nil || i.AssetID == "" {
-		return imageText(payload)
+		return ""
 	}
 	name := cmp.Or(oneLine(i.Alt), oneLine(i.Caption), "image")
 	return "[" + markdownText(name) + "](" + contentPath(i.AssetID) + ")"
 }
 
 func imageMarkdown(payload json.RawMessage) string {
-	s := imageLink(payload) + "\n"
+	s := cmp.Or(imageLink(payload), imageText(payload)) + "\n"
 	var i Image
 	if decodePayload(payload, &i) == nil && i.Caption != "" && oneLine(i.Alt) != "" {
 		s += "\n" + markdownText(i.Caption) + "\n"

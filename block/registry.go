@@ -66,7 +66,7 @@ type Type struct {
 	// Fallback writes the plain text of a payload. Required.
 	Fallback func(payload json.RawMessage) string
 	// Link writes the Markdown that stands for the block where it cannot be
-	// drawn but followed; nil uses Fallback.
+	// drawn but followed; nil, and "", use the fallback.
 	Link func(payload json.RawMessage) string
 	// Markdown writes the payload as Markdown for export; nil uses Fallback.
 	Markdown func(payload json.RawMessage) string
@@ -262,9 +262,11 @@ func (r *Registry) Markdown(b Block) string {
 // Stand returns the Markdown that stands for a block on a stream whose reader
 // cannot draw it: a link where the type has one, else Text.
 func (r *Registry) Stand(b Block) string {
-	if b.Status == StatusDone && len(b.Payload) > 0 {
+	if b.Status != StatusError && len(b.Payload) > 0 {
 		if t, ok := r.Lookup(b.Type, b.Version); ok && t.Link != nil {
-			return t.Link(b.Payload)
+			if link := t.Link(b.Payload); link != "" {
+				return link
+			}
 		}
 	}
 	return r.Text(b)

@@ -318,7 +318,7 @@ func (e *Encoder) holdOne(k *known) {
 		return
 	}
 	if b, ok := e.fold.Block(k.id); ok {
-		k.sent = e.view.Registry.Text(b)
+		k.sent = e.view.Registry.Stand(b)
 	}
 }
 
@@ -536,7 +536,7 @@ func (e *Encoder) text(k *known, b block.Block) string {
 	if k.hidden && b.Status == block.StatusLoading {
 		return k.sent
 	}
-	return e.view.Registry.Text(b)
+	return e.view.Registry.Stand(b)
 }
 
 // sync writes what makes the client's block the folded one.

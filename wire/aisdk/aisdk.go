@@ -491,7 +491,7 @@ func (e *Encoder) hidden(dst []byte, p *part, b block.Block) []byte {
 	if p.loading {
 		return dst
 	}
-	text := e.view.Registry.Text(b)
+	text := e.view.Registry.Stand(b)
 	if b.Status == block.StatusError && b.Err != nil {
 		text = b.Err.Message
 		if b.Fallback != "" {

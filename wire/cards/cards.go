@@ -337,7 +337,7 @@ func (e *Encoder) blockStart(id string) {
 func (e *Encoder) finish(b block.Block) error {
 	s := e.segment(b.ID)
 	if b.Type == "text" {
-		s.set([]byte(e.view.Registry.Text(b)), false, true)
+		s.set([]byte(e.view.Registry.Stand(b)), false, true)
 		e.sync(s)
 		return nil
 	}
@@ -346,7 +346,7 @@ func (e *Encoder) finish(b block.Block) error {
 		return err
 	}
 	if card == nil {
-		s.set([]byte(e.view.Registry.Text(b)), false, true)
+		s.set([]byte(e.view.Registry.Stand(b)), false, true)
 		e.sync(s)
 		e.drop(s)
 		return nil
@@ -367,7 +367,7 @@ func (e *Encoder) finish(b block.Block) error {
 func (e *Encoder) fail(b block.Block) error {
 	s := e.segment(b.ID)
 	if b.Type == "text" {
-		s.set([]byte(e.view.Registry.Text(b)), false, true)
+		s.set([]byte(e.view.Registry.Stand(b)), false, true)
 		e.sync(s)
 		return nil
 	}
@@ -392,7 +392,7 @@ func (e *Encoder) fail(b block.Block) error {
 		e.replace(s, b, card)
 		return nil
 	}
-	s.set([]byte(e.view.Registry.Text(b)), false, false)
+	s.set([]byte(e.view.Registry.Stand(b)), false, false)
 	e.sync(s)
 	e.drop(s)
 	return nil
@@ -514,7 +514,7 @@ func (e *Encoder) snapshot(snap event.SnapshotData) error {
 		s := e.segment(b.ID)
 		switch {
 		case b.Type == "text":
-			s.set([]byte(e.view.Registry.Text(b)), false, true)
+			s.set([]byte(e.view.Registry.Stand(b)), false, true)
 		case b.Status == block.StatusDone, e.waits(b), b.Status == block.StatusLoading && b.Fallback != "" && b.Payload != nil:
 			// The last is a refresh: what was there before it is shown.
 			card, body, err := e.card(b)
@@ -522,13 +522,13 @@ func (e *Encoder) snapshot(snap event.SnapshotData) error {
 			case err != nil:
 				return err
 			case card == nil:
-				s.set([]byte(e.view.Registry.Text(b)), false, true)
+				s.set([]byte(e.view.Registry.Stand(b)), false, true)
 			default:
 				s.set(e.fence(b, body), true, b.Status != block.StatusError)
 				s.card, s.has = true, b
 			}
 		case b.Status == block.StatusError:
-			s.set([]byte(e.view.Registry.Text(b)), false, false)
+			s.set([]byte(e.view.Registry.Stand(b)), false, false)
 		case e.draws(b):
 			s.set(e.fence(b, skeleton(b)), true, false)
 		}
@@ -600,8 +600,10 @@ type card struct {
 // action is a block's action in the spelling of cards: type, name and text are
 // what kind, id and label are elsewhere.
 type action struct {
-	Type         block.ActionKind           `json:"type"`
-	Name         string                     `json:"name"`
+	Type block.ActionKind `json:"type"`
+	Name string           `json:"name"`
+	// ID is what a click posts; Name when empty.
+	ID           string                     `json:"id,omitempty"`
 	Text         string                     `json:"text,omitempty"`
 	Params       map[string]json.RawMessage `json:"params,omitempty"`
 	Style        string                     `json:"style,omitempty"`
@@ -638,8 +640,12 @@ func (e *Encoder) card(b block.Block) (raw json.RawMessage, body []byte, err err
 		}
 	}
 	for _, a := range b.Actions {
+		name, id := a.ID, ""
+		if a.Action != "" && a.Action != a.ID {
+			name, id = a.Action, a.ID
+		}
 		c.Actions = append(c.Actions, action{
-			Type: a.Kind, Name: a.ID, Text: a.Label, Params: a.Params, Style: a.Style, Prompt: a.Prompt, Href: a.Href,
+			Type: a.Kind, Name: name, ID: id, Text: a.Label, Params: a.Params, Style: a.Style, Prompt: a.Prompt, Href: a.Href,
 			Confirm: a.Confirm, InputSchema: a.InputSchema, Feedback: a.Feedback, DisabledWhen: a.DisabledWhen,
 		})
 	}

@@ -136,10 +136,9 @@ func (e *Encoder) block(dst []byte, ev event.Event) ([]byte, error) {
 		if e.draws(ev.Block, d.Type, d.Version) {
 			return e.frame(dst, ev), nil
 		}
-		text := d.Fallback
-		if text == "" {
-			text = e.view.Registry.FallbackText(d.Type, d.Version, d.Payload)
-		}
+		text := e.view.Registry.Stand(block.Block{
+			Type: d.Type, Version: d.Version, Status: block.StatusDone, Payload: d.Payload, Fallback: d.Fallback,
+		})
 		data := append([]byte(nil), `{"type":"text","version":1,"payload":`...)
 		data = jsonx.AppendString(data, text)
 		ev.Data = append(data, '}')
@@ -228,7 +227,7 @@ func (e *Encoder) snapshot(s event.SnapshotData) (json.RawMessage, error) {
 func (e *Encoder) text(b block.Block) block.Block {
 	t := block.Block{ID: b.ID, Type: "text", Version: 1, Status: b.Status, Rev: b.Rev, Fallback: b.Fallback, Err: b.Err}
 	if b.Status == block.StatusDone {
-		t.Payload = jsonx.AppendString(nil, e.view.Registry.Text(b))
+		t.Payload = jsonx.AppendString(nil, e.view.Registry.Stand(b))
 		t.Fallback = ""
 	}
 	return t

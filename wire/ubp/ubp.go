@@ -281,7 +281,7 @@ func (e *Encoder) blockEnd(dst []byte, ev event.Event) ([]byte, error) {
 	}
 	// A text that comes whole: the client may have some of it. What it has
 	// cannot be taken back.
-	old, now := e.view.Registry.Text(had), e.view.Registry.Text(b)
+	old, now := e.view.Registry.Stand(had), e.view.Registry.Stand(b)
 	part := ev.Block
 	rest, grown := strings.CutPrefix(now, old)
 	if had.Type != "text" || !grown {
@@ -313,7 +313,7 @@ func (e *Encoder) blockError(dst []byte, ev event.Event) ([]byte, error) {
 	case b.Status == block.StatusDone:
 		return skip(dst, ev.Seq), nil
 	}
-	return e.say(dst, ev.Seq, b.ID, e.view.Registry.Text(b)), nil
+	return e.say(dst, ev.Seq, b.ID, e.view.Registry.Stand(b)), nil
 }
 
 // uiBlock is the data of a ui_block event.
@@ -338,7 +338,7 @@ func (e *Encoder) block(dst []byte, seq uint64, b block.Block) ([]byte, error) {
 		if e.shown[b.ID] {
 			return skip(dst, seq), nil // an earlier state of it stands
 		}
-		return e.say(dst, seq, b.ID, e.view.Registry.Text(b)), nil
+		return e.say(dst, seq, b.ID, e.view.Registry.Stand(b)), nil
 	}
 	ui := uiBlock{ID: b.ID, Version: strconv.Itoa(b.Version) + ".0.0", Data: payload}
 	ui.Namespace, ui.BlockType = block.Type{Name: b.Type}.Namespace()
@@ -411,14 +411,14 @@ func (e *Encoder) snapshot(dst []byte, s event.SnapshotData, seq uint64) ([]byte
 	for _, b := range s.Blocks {
 		switch {
 		case b.Type == "text":
-			if text := e.view.Registry.Text(b); text != "" {
+			if text := e.view.Registry.Stand(b); text != "" {
 				out = e.text(out, 0, b.ID, text)
 			}
 			if b.Status == block.StatusLoading {
 				open = b.ID
 			}
 		case b.Status == block.StatusError:
-			out = e.say(out, 0, b.ID, e.view.Registry.Text(b))
+			out = e.say(out, 0, b.ID, e.view.Registry.Stand(b))
 		case b.Status == block.StatusDone, b.Fallback != "" && b.Payload != nil:
 			// The second is a refresh: what was there before it is shown.
 			if out, err = e.block(out, 0, b); err != nil {
