@@ -129,13 +129,8 @@ async function choose(name: string): Promise<void> {
 
 describe("the registry of built-ins", () => {
   it("has each type once, with a check, and says so to the server", () => {
-    expect(builtinRenderers.map((e) => `${e.type}@${e.major}`)).toEqual([
-      "text@1",
-      "chart@1",
-      "table@1",
-      "metric@1",
-      "code@1",
-    ]);
+    const names = builtinRenderers.map((e) => `${e.type}@${e.major}`);
+    expect(names).toEqual([...new Set(names)]);
     expect(builtinRenderers.every((e) => e.check)).toBe(true);
     expect(clientCapabilityTokens()).toEqual(expect.arrayContaining(["chart@1", "table@1"]));
   });

@@ -9,6 +9,8 @@ import { toCsv } from "./csv.ts";
 import { type DataColumn, DataTable } from "./DataTable.tsx";
 import { downloadFile, fileName } from "./download.ts";
 import { formatMoment, formatNumber, parseMoment } from "./format.ts";
+import { ItemActions } from "./ItemActions.tsx";
+import { nextPage } from "./places.ts";
 
 type Row = TablePayload["rows"][number];
 type TableCell = Row[string];
@@ -86,7 +88,7 @@ function orderOf(column: TableColumn, value: TableCell | undefined): string | nu
 }
 
 /** Draws a `table` block; rows may still be arriving. */
-export default function TableBlock({ block, payload }: BlockProps<TablePayload>) {
+export default function TableBlock({ block, payload, messageId }: BlockProps<TablePayload>) {
   const t = useT();
   const { lang } = useInlay();
   const { columns: specs, rows } = payload;
@@ -145,22 +147,29 @@ export default function TableBlock({ block, payload }: BlockProps<TablePayload>)
   const total = payload.total ?? 0;
   const number = new Intl.NumberFormat(lang);
   return (
-    <DataTable
-      columns={columns}
-      rows={rows}
-      locale={lang}
-      label={
-        payload.caption ?? block.meta?.title ?? t("chat.block.table.label", { rows: rows.length })
-      }
-      caption={payload.caption === block.meta?.title ? undefined : payload.caption}
-      note={
-        total > rows.length
-          ? t("chat.block.table.some", {
-              shown: number.format(rows.length),
-              total: number.format(total),
-            })
-          : undefined
-      }
-    />
+    <>
+      <DataTable
+        columns={columns}
+        rows={rows}
+        locale={lang}
+        label={
+          payload.caption ?? block.meta?.title ?? t("chat.block.table.label", { rows: rows.length })
+        }
+        caption={payload.caption === block.meta?.title ? undefined : payload.caption}
+        note={
+          total > rows.length
+            ? t("chat.block.table.some", {
+                shown: number.format(rows.length),
+                total: number.format(total),
+              })
+            : undefined
+        }
+      />
+      <ItemActions
+        block={block}
+        messageId={messageId}
+        actions={nextPage(block, payload.page?.cursor)}
+      />
+    </>
   );
 }

@@ -50,3 +50,21 @@ export async function copyText(text: string): Promise<boolean> {
     return ok;
   }
 }
+
+/** The bytes of a data URL; null for any other address. */
+export function dataUrlBlob(url: string): Blob | null {
+  const m = /^data:([^;,]+)(?:;charset=[^;,]+)?(;base64)?,(.*)$/s.exec(url);
+  if (!m) {
+    return null;
+  }
+  const [, type = "", base64, body = ""] = m;
+  if (!base64) {
+    return new Blob([decodeURIComponent(body)], { type });
+  }
+  const text = atob(body);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    bytes[i] = text.charCodeAt(i);
+  }
+  return new Blob([bytes], { type });
+}

@@ -1,7 +1,31 @@
-import type { CodePayload, MetricPayload, TablePayload } from "@inlay-ui/client";
+import type {
+  CardListPayload,
+  CardPayload,
+  CodePayload,
+  EchartsRawPayload,
+  FilePayload,
+  ImagePayload,
+  MetricPayload,
+  StepsPayload,
+  TablePayload,
+  TreePayload,
+} from "@inlay-ui/client";
 import { type ChartSpec, checkChart } from "../chart/spec.ts";
 import { defineRenderer, type RendererEntry } from "../registry.ts";
-import { checkCode, checkMetric, checkTable, checkText } from "./payloads.ts";
+import {
+  checkCard,
+  checkCardList,
+  checkCode,
+  checkFile,
+  checkImage,
+  checkMetric,
+  checkRaw,
+  checkSteps,
+  checkTable,
+  checkText,
+  checkTree,
+} from "./payloads.ts";
+import { nextPage, treeActions } from "./places.ts";
 import TextBlock from "./TextBlock.tsx";
 
 /** The renderers that come with this package. */
@@ -24,6 +48,8 @@ export const builtinRenderers: RendererEntry[] = [
     major: 1,
     load: () => import("./TableBlock.tsx"),
     check: checkTable,
+    ownActions: (block) =>
+      nextPage(block, block.payload?.page?.cursor).map((next) => next.action.id),
   }),
   defineRenderer<MetricPayload>({
     type: "metric",
@@ -36,5 +62,52 @@ export const builtinRenderers: RendererEntry[] = [
     major: 1,
     load: () => import("./CodeBlock.tsx"),
     check: checkCode,
+  }),
+  defineRenderer<FilePayload>({
+    type: "file",
+    major: 1,
+    load: () => import("./FileBlock.tsx"),
+    check: checkFile,
+  }),
+  defineRenderer<ImagePayload>({
+    type: "image",
+    major: 1,
+    load: () => import("./ImageBlock.tsx"),
+    check: checkImage,
+  }),
+  defineRenderer<CardPayload>({
+    type: "card",
+    major: 1,
+    load: () => import("./CardBlock.tsx"),
+    check: checkCard,
+  }),
+  defineRenderer<CardListPayload>({
+    type: "card_list",
+    major: 1,
+    load: () => import("./CardListBlock.tsx"),
+    check: checkCardList,
+    ownActions: (block) => [
+      ...(block.payload?.items.flatMap((item) => item.actions?.map((a) => a.id) ?? []) ?? []),
+      ...nextPage(block, block.payload?.page?.cursor).map((next) => next.action.id),
+    ],
+  }),
+  defineRenderer<StepsPayload>({
+    type: "steps",
+    major: 1,
+    load: () => import("./StepsBlock.tsx"),
+    check: checkSteps,
+  }),
+  defineRenderer<TreePayload>({
+    type: "tree",
+    major: 1,
+    load: () => import("./TreeBlock.tsx"),
+    check: checkTree,
+    ownActions: ({ payload }) => (payload ? treeActions(payload.root) : []),
+  }),
+  defineRenderer<EchartsRawPayload>({
+    type: "echarts_raw",
+    major: 1,
+    load: () => import("./EChartsRawBlock.tsx"),
+    check: checkRaw,
   }),
 ];

@@ -52,3 +52,101 @@ export function checkCode(payload: unknown): string | null {
     ? null
     : "lang or source is missing";
 }
+
+const texts = (value: Record<string, unknown>, ...names: string[]): boolean =>
+  names.every((name) => typeof value[name] === "string");
+
+/** Says why a `file` payload cannot be drawn, or null. One that is being produced has its progress alone. */
+export function checkFile(payload: unknown): string | null {
+  if (!isObject(payload)) {
+    return "payload is not an object";
+  }
+  if (isObject(payload.progress)) {
+    return typeof payload.progress.done === "number" ? null : "progress.done is missing";
+  }
+  if (!texts(payload, "assetId", "name", "mime") || typeof payload.size !== "number") {
+    return "assetId, name, mime or size is missing";
+  }
+  const { preview } = payload;
+  if (preview === undefined) {
+    return null;
+  }
+  if (!isObject(preview) || typeof preview.kind !== "string") {
+    return "preview.kind is missing";
+  }
+  if (
+    preview.kind === "table" &&
+    !(Array.isArray(preview.rows) && preview.rows.every(Array.isArray))
+  ) {
+    return "preview.rows is not a list of rows";
+  }
+  return preview.kind === "text" && typeof preview.text !== "string"
+    ? "preview.text is missing"
+    : null;
+}
+
+/** Says why an `image` payload cannot be drawn, or null. */
+export function checkImage(payload: unknown): string | null {
+  return isObject(payload) && texts(payload, "assetId", "alt") ? null : "assetId or alt is missing";
+}
+
+/** Says why a `card` payload cannot be drawn, or null. */
+export function checkCard(payload: unknown): string | null {
+  if (!isObject(payload) || typeof payload.title !== "string") {
+    return "title is missing";
+  }
+  const { image, fields, status } = payload;
+  if (image !== undefined && checkImage(image) !== null) {
+    return "image lacks its assetId or alt";
+  }
+  if (fields !== undefined && !(Array.isArray(fields) && fields.every(isField))) {
+    return "a field lacks its label or value";
+  }
+  return status === undefined || (isObject(status) && typeof status.label === "string")
+    ? null
+    : "status lacks its label";
+}
+
+function isField(field: unknown): boolean {
+  return (
+    isObject(field) &&
+    typeof field.label === "string" &&
+    (field.value === null || ["string", "number", "boolean"].includes(typeof field.value))
+  );
+}
+
+/** Says why a `card_list` payload cannot be drawn, or null. */
+export function checkCardList(payload: unknown): string | null {
+  if (!isObject(payload) || !Array.isArray(payload.items)) {
+    return "items are missing";
+  }
+  return payload.items.map(checkCard).find((problem) => problem !== null) ?? null;
+}
+
+const stepStates = ["pending", "running", "done", "error", "skipped"];
+
+/** Says why a `steps` payload cannot be drawn, or null. */
+export function checkSteps(payload: unknown): string | null {
+  if (!isObject(payload) || !Array.isArray(payload.items)) {
+    return "items are missing";
+  }
+  const whole = payload.items.every(
+    (item) =>
+      isObject(item) &&
+      texts(item, "id", "label", "status") &&
+      stepStates.includes(String(item.status)),
+  );
+  return whole ? null : "an item lacks its id, label or status";
+}
+
+/** Says why a `tree` payload cannot be drawn, or null. Unknown nodes are drawn plainly. */
+export function checkTree(payload: unknown): string | null {
+  return isObject(payload) && isObject(payload.root) && typeof payload.root.type === "string"
+    ? null
+    : "root is missing";
+}
+
+/** Says why an `echarts_raw` payload cannot be drawn, or null. The renderer looks deeper. */
+export function checkRaw(payload: unknown): string | null {
+  return isObject(payload) && isObject(payload.option) ? null : "option is missing";
+}

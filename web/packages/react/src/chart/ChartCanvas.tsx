@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { dataUrlBlob } from "../blocks/download.ts";
 import type { Translate } from "../i18n/index.ts";
 import { init } from "./echarts.ts";
 import { toOption } from "./mappers.ts";
@@ -36,23 +37,6 @@ function useReducedMotion(): boolean {
     return () => query.removeEventListener("change", update);
   }, []);
   return reduced;
-}
-
-function dataUrlBlob(url: string): Blob | null {
-  const m = /^data:([^;,]+)(?:;charset=[^;,]+)?(;base64)?,(.*)$/s.exec(url);
-  if (!m) {
-    return null;
-  }
-  const [, type = "", base64, body = ""] = m;
-  if (!base64) {
-    return new Blob([decodeURIComponent(body)], { type });
-  }
-  const text = atob(body);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) {
-    bytes[i] = text.charCodeAt(i);
-  }
-  return new Blob([bytes], { type });
 }
 
 /** Draws the chart apart from the page, in a size fit for a document. */

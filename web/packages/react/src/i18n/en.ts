@@ -1,9 +1,11 @@
 import { blocksEn } from "./blocks.en.ts";
 import { formsEn } from "./forms.en.ts";
+import { mediaEn } from "./media.en.ts";
 
 /** The English words. Keys ending in `.one` and `.other` are chosen by `count`. */
 export const en: Record<string, string> = {
   ...blocksEn,
+  ...mediaEn,
   ...formsEn,
   "chat.block.loading": "Loading {title}",
   "chat.block.loadingUntitled": "Loading",

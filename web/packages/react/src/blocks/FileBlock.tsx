@@ -1,0 +1,193 @@
+import type { FilePayload, FileProgress } from "@inlay-ui/client";
+import { lazy, Suspense, useState } from "react";
+import { useInlay, useT } from "../context.ts";
+import type { BlockProps } from "../registry.ts";
+import { Skeleton } from "../Skeleton.tsx";
+import { AssetImage } from "./AssetImage.tsx";
+import { AssetNote, FileIcon, kindText, sizeText, useDownload } from "./asset.tsx";
+import { PreviewGrid } from "./PreviewGrid.tsx";
+import { WhenSeen } from "./WhenSeen.tsx";
+
+const SheetViewer = lazy(() => import("./SheetViewer.tsx"));
+const PdfPreview = lazy(() => import("../pdf/PdfPreview.tsx"));
+const PdfViewer = lazy(() => import("../pdf/PdfViewer.tsx"));
+const TextViewer = lazy(() => import("./TextViewer.tsx"));
+const ImageViewer = lazy(() => import("./ImageViewer.tsx"));
+
+/** Pages of a document that are shown in the message itself. */
+export const previewPages = 3;
+
+/** How far a file is that is being produced. */
+function Progress({ progress, name }: { progress: FileProgress; name: string | undefined }) {
+  const { lang } = useInlay();
+  const t = useT();
+  const number = new Intl.NumberFormat(lang);
+  const { done, total, unit } = progress;
+  const share = total !== undefined && total > 0 ? Math.min(1, done / total) : undefined;
+  const stage = progress.stage ?? t("chat.block.file.making");
+  const count =
+    share === undefined
+      ? done > 0
+        ? number.format(done)
+        : ""
+      : t("chat.block.file.of", { done: number.format(done), total: number.format(total ?? 0) });
+  const amount = count && unit ? `${count} ${unit}` : count;
+  return (
+    <div className="inlay-file-progress">
+      <div className="inlay-file-stage">
+        <span>{name === undefined ? stage : `${name} · ${stage}`}</span>
+        <span className="inlay-muted inlay-figures">{amount}</span>
+      </div>
+      <progress
+        className="inlay-progress"
+        max={1}
+        {...(share === undefined ? {} : { value: share })}
+        aria-label={stage}
+        aria-valuetext={
+          share === undefined
+            ? amount || stage
+            : `${new Intl.NumberFormat(lang, { style: "percent" }).format(share)} ${amount}`
+        }
+      />
+    </div>
+  );
+}
+
+/** Draws a `file` block: what it is, a look into it, and ways to open and save it. */
+export default function FileBlock({ block, payload, loading }: BlockProps<FilePayload>) {
+  if (payload.progress) return <Progress progress={payload.progress} name={block.meta?.title} />;
+  return <File payload={payload} loading={loading} />;
+}
+
+function File({ payload }: { payload: FilePayload; loading: boolean }) {
+  const { lang } = useInlay();
+  const t = useT();
+  const [open, setOpen] = useState(false);
+  const save = useDownload(payload.assetId);
+  const { name, mime, size, preview } = payload;
+  const kind = preview?.kind ?? "none";
+  const facts = [kindText(mime, name, t), sizeText(size, lang)];
+  if (preview?.kind === "pdf" && preview.pages !== undefined) {
+    facts.push(t("chat.block.file.pages", { count: preview.pages }));
+  }
+  if (preview?.kind === "table" && preview.total !== undefined) {
+    const rows = new Intl.NumberFormat(lang).format(preview.total);
+    facts.push(t("chat.block.file.rows", { count: preview.total, rows }));
+  }
+  if (preview?.kind === "image" && preview.width && preview.height) {
+    facts.push(`${preview.width} × ${preview.height}`);
+  }
+  return (
+    <div className="inlay-file">
+      <div className="inlay-file-head">
+        <FileIcon mime={mime} />
+        <div className="inlay-file-words">
+          <span className="inlay-file-name" dir="auto">
+            {name}
+          </span>
+          <span className="inlay-muted inlay-figures">{facts.join(" · ")}</span>
+        </div>
+        <div className="inlay-file-tools">
+          {kind === "none" ? null : (
+            <button
+              type="button"
+              className="inlay-button"
+              aria-haspopup="dialog"
+              aria-label={t("chat.block.file.openNamed", { name })}
+              onClick={() => setOpen(true)}
+            >
+              {t("chat.block.file.open")}
+            </button>
+          )}
+          <button
+            type="button"
+            className="inlay-button"
+            aria-label={t("chat.block.file.downloadNamed", { name })}
+            aria-disabled={save.busy}
+            onClick={() => {
+              if (!save.busy) save.download();
+            }}
+          >
+            {t("chat.block.file.download")}
+          </button>
+        </div>
+      </div>
+      {save.error ? <AssetNote error={save.error} onAgain={save.download} /> : null}
+      <Look payload={payload} onOpen={() => setOpen(true)} />
+      {open ? <Opened payload={payload} onClose={() => setOpen(false)} /> : null}
+    </div>
+  );
+}
+
+/** The look into a file inside the message. */
+function Look({ payload, onOpen }: { payload: FilePayload; onOpen: () => void }) {
+  const t = useT();
+  const { preview, assetId, name, size } = payload;
+  switch (preview?.kind) {
+    case "image":
+      return (
+        <button
+          type="button"
+          className="inlay-image-open"
+          aria-haspopup="dialog"
+          aria-label={t("chat.block.image.enlarge", { alt: name })}
+          onClick={onOpen}
+        >
+          <AssetImage
+            image={{ assetId, alt: name, width: preview.width, height: preview.height }}
+            variant="thumb"
+          />
+        </button>
+      );
+    case "table":
+      return <PreviewGrid rows={preview.rows ?? []} label={name} most={8} />;
+    case "pdf":
+      return (
+        <WhenSeen height={360}>
+          <Suspense fallback={<Skeleton height={360} />}>
+            <PdfPreview assetId={assetId} size={size} name={name} most={previewPages} />
+          </Suspense>
+        </WhenSeen>
+      );
+    case "text":
+      return (
+        <>
+          <pre
+            className="inlay-scroll inlay-file-text"
+            dir="auto"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: the text scrolls and must be reachable by keyboard
+            tabIndex={0}
+          >
+            {preview.text}
+          </pre>
+          {preview.truncated ? (
+            <p className="inlay-block-note">{t("chat.block.file.beginning")}</p>
+          ) : null}
+        </>
+      );
+    default:
+      return null;
+  }
+}
+
+/** The whole of a file over the page. */
+function Opened({ payload, onClose }: { payload: FilePayload; onClose: () => void }) {
+  const { assetId, name, size, preview } = payload;
+  return (
+    <Suspense fallback={null}>
+      {preview?.kind === "table" ? (
+        <SheetViewer assetId={assetId} name={name} preview={preview} onClose={onClose} />
+      ) : preview?.kind === "pdf" ? (
+        <PdfViewer assetId={assetId} name={name} size={size} onClose={onClose} />
+      ) : preview?.kind === "image" ? (
+        <ImageViewer
+          image={{ assetId, alt: name, width: preview.width, height: preview.height }}
+          title={name}
+          onClose={onClose}
+        />
+      ) : (
+        <TextViewer assetId={assetId} name={name} size={size} onClose={onClose} />
+      )}
+    </Suspense>
+  );
+}
