@@ -119,7 +119,7 @@ func (f *Folder) Apply(e Event) {
 	case PendingQuestionEnd:
 		// The group goes on with the turn that was paused.
 		if f.st.Status == StatusPaused {
-			f.st.Status = StatusRunning
+			f.st.Status, f.st.FinishReason = StatusRunning, ""
 		}
 	case ToolCallStart, SubToolStart, ToolCallEnd, SubToolEnd:
 		f.tool(e)
@@ -150,7 +150,7 @@ func (f *Folder) Apply(e Event) {
 		var d ErrorData
 		_ = json.Unmarshal(e.Data, &d)
 		if f.endGroup() {
-			f.st.Status, f.st.Err = StatusError, &d
+			f.st.Status, f.st.FinishReason, f.st.Err = StatusError, "", &d
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/inlay-ui/inlay/block"
 )
 
 // DefaultAskFor is how long a person may take to answer an Ask.
@@ -20,10 +22,13 @@ type Ask struct {
 	Detail string
 	// Severity is info (the default), warning or danger.
 	Severity string
-	// Show is what the person sees of what will be done; nil shows the
-	// arguments. It must tell the whole truth about them.
+	// Show is what the person sees of what will be done, an object of at most
+	// block.MaxConfirmArgs bytes; nil shows the arguments. It must tell the
+	// whole truth about them.
 	Show json.RawMessage
-	// Edit lets the person change the arguments, which are then all shown.
+	// Edit lets the person change the arguments, which are then all shown. The
+	// tool's parameters must be a form (block.LintForm); they are not offered to
+	// be changed otherwise.
 	Edit bool
 	// ExpiresIn is how long the question stands; 0 means DefaultAskFor.
 	// Afterwards the tool is not run.
@@ -35,20 +40,13 @@ type Ask struct {
 // Question is what a person may answer: one of the options, a form's values or,
 // without either, text.
 type Question struct {
-	Options []Option `json:"options,omitempty"`
+	Options []block.QuestionOption
 	// Multiple allows more than one option, AllowText words beside them.
-	Multiple  bool `json:"multiple,omitempty"`
-	AllowText bool `json:"allowText,omitempty"`
+	Multiple  bool
+	AllowText bool
 	// Schema is the JSON Schema of a form, UISchema how it is drawn.
-	Schema   json.RawMessage `json:"schema,omitempty"`
-	UISchema json.RawMessage `json:"uiSchema,omitempty"`
-}
-
-// Option is one answer to choose.
-type Option struct {
-	ID          string `json:"id"`
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
+	Schema   json.RawMessage
+	UISchema json.RawMessage
 }
 
 // The ways to answer an Ask.

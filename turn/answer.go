@@ -126,7 +126,7 @@ func (r *Runner) asked(ctx context.Context, req AnswerRequest) (store.Message, *
 	if !r.cfg.Now().Before(q.Expires) {
 		return m, nil, gone(errExpired)
 	}
-	var shown confirmation
+	var shown block.Confirm
 	if q.Type == typeConfirm && json.Unmarshal(m.Blocks[i].Payload, &shown) != nil || shown.ArgsDigest != "" && shown.ArgsDigest != q.Digest || digest(q.Tool, q.Args) != q.Digest {
 		return m, nil, &Error{Code: CodeInternal, Message: "What would be done is not what was shown. Nothing was done.", Msg: m.ID}
 	}
@@ -154,7 +154,7 @@ func (r *Runner) judge(q *question, req AnswerRequest) error {
 		}
 		return nil
 	case req.Action == tool.Reply && q.Type == typeQuestion:
-		form, err := block.CompileSchema("answer", q.Form)
+		form, err := block.CompileForm(q.Form)
 		if err != nil {
 			return &Error{Code: CodeInternal, Message: "The server failed.", Err: fmt.Errorf("compile the question's form: %w", err)}
 		}

@@ -1,11 +1,11 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
@@ -21,39 +21,13 @@ const (
 	typeQuestion = "question"
 )
 
-// How much of a question is shown.
+// How much of a question is shown, in characters.
 const (
-	maxPrompt = 1 << 10
-	maxDetail = 8 << 10
-	// maxReply is the longest text that answers a question, in characters.
+	maxPrompt = 500
+	maxDetail = 4000
+	// maxReply is the longest text that answers a question.
 	maxReply = 4000
 )
-
-// confirmation is the payload of a confirm block.
-type confirmation struct {
-	Prompt     string          `json:"prompt"`
-	Detail     string          `json:"detail,omitempty"`
-	Severity   string          `json:"severity,omitempty"`
-	Args       json.RawMessage `json:"args,omitempty"`
-	Options    []choice        `json:"options,omitempty"`
-	Schema     json.RawMessage `json:"schema,omitempty"`
-	ArgsDigest string          `json:"argsDigest"`
-	ExpiresAt  int64           `json:"expiresAt"`
-}
-
-type choice struct {
-	ID    string `json:"id"`
-	Label string `json:"label,omitempty"`
-	Style string `json:"style,omitempty"`
-}
-
-// inquiry is the payload of a question block.
-type inquiry struct {
-	Prompt string `json:"prompt"`
-	Detail string `json:"detail,omitempty"`
-	tool.Question
-	ExpiresAt int64 `json:"expiresAt"`
-}
 
 // mustAsk returns the question that a call's tool has to the person. A tool
 // that cannot say is not run.
@@ -152,20 +126,23 @@ func (t *run) show(ctx context.Context, p *pending, q *question, a *tool.Ask) er
 
 // wording is the payload and the actions of a question's block.
 func (t *run) wording(p *pending, q *question, a *tool.Ask) (json.RawMessage, []block.Action, error) {
-	prompt, detail := clipText(a.Prompt, maxPrompt), clipText(a.Detail, maxDetail)
+	prompt, detail, expires := clipText(a.Prompt, maxPrompt), clipText(a.Detail, maxDetail), q.Expires.UnixMilli()
+	if prompt == "" {
+		prompt = cmp.Or(titleFor(p.spec, t.caller.Lang), p.spec.Name) + "?"
+	}
 	if a.Question != nil {
 		form, err := formOf(*a.Question)
 		if err != nil {
 			return nil, nil, err
 		}
 		q.Form = form
-		payload, err := jsonx.Marshal(inquiry{Prompt: prompt, Detail: detail, Question: *a.Question, ExpiresAt: q.Expires.UnixMilli()})
+		payload, err := jsonx.Marshal(block.Question{
+			Prompt: prompt, Detail: detail, Options: a.Question.Options, Multiple: a.Question.Multiple, AllowText: a.Question.AllowText,
+			Schema: a.Question.Schema, UISchema: a.Question.UISchema, ExpiresAt: expires,
+		})
 		return payload, []block.Action{t.button(tool.Reply, form)}, err
 	}
-	c := confirmation{
-		Prompt: prompt, Detail: detail, Severity: a.Severity, Args: a.Show,
-		ArgsDigest: q.Digest, ExpiresAt: q.Expires.UnixMilli(),
-	}
+	c := block.Confirm{Prompt: prompt, Detail: detail, Severity: a.Severity, Args: a.Show, ArgsDigest: q.Digest, ExpiresAt: expires}
 	if c.Args == nil || q.Edit {
 		c.Args = p.args
 	}
@@ -174,22 +151,22 @@ func (t *run) wording(p *pending, q *question, a *tool.Ask) (json.RawMessage, []
 		c.Schema = tool.Parameters(p.spec)
 		actions = append(actions, t.button(tool.Edit, c.Schema))
 	}
-	words := func() (json.RawMessage, error) {
-		c.Options = nil
-		for _, act := range actions {
-			c.Options = append(c.Options, choice{ID: act.ID, Style: act.Style})
-		}
-		return jsonx.Marshal(c)
-	}
-	payload, err := words()
+	payload, err := confirmPayload(c, actions)
 	if err == nil && q.Edit && t.r.cfg.Registry.Validate(q.Type, 0, payload) != nil {
 		// The parameters are no form that clients could draw: the question is
 		// asked without it.
 		t.log.Warn("the arguments cannot be edited: the tool's parameters are no form", "tool", p.spec.Name)
 		q.Edit, c.Schema, actions = false, nil, actions[:2]
-		payload, err = words()
+		payload, err = confirmPayload(c, actions)
 	}
 	return payload, actions, err
+}
+
+func confirmPayload(c block.Confirm, actions []block.Action) (json.RawMessage, error) {
+	for _, a := range actions {
+		c.Options = append(c.Options, block.ConfirmOption{ID: a.ID, Style: a.Style})
+	}
+	return jsonx.Marshal(c)
 }
 
 // button is the action by which a question is answered.
@@ -325,9 +302,14 @@ func closed(status string, a answerState, at time.Time) json.RawMessage {
 	return raw
 }
 
+// clipText cuts a text to n characters.
 func clipText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n-len("…")], "") + "…"
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n-1]) + "…"
 }

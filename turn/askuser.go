@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/tool"
 )
 
@@ -41,9 +42,9 @@ func (asking) Spec() tool.Spec {
 			if err := json.Unmarshal(raw, &args); err != nil {
 				return nil, fmt.Errorf("decode arguments of ask_user: %w", err)
 			}
-			q := &tool.Question{Multiple: args.Multiple, AllowText: args.Other || len(args.Options) == 0}
+			q := &tool.Question{Multiple: args.Multiple && len(args.Options) > 0, AllowText: args.Other && len(args.Options) > 0}
 			for i, o := range args.Options {
-				q.Options = append(q.Options, tool.Option{ID: strconv.Itoa(i + 1), Label: o})
+				q.Options = append(q.Options, block.QuestionOption{ID: strconv.Itoa(i + 1), Label: o})
 			}
 			return &tool.Ask{Prompt: args.Question, Question: q}, nil
 		},

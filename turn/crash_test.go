@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -77,14 +77,28 @@ func (m *mortal) PutTrajectory(ctx context.Context, o store.Owner, msg string, d
 	return m.write(func() error { return m.Store.PutTrajectory(ctx, o, msg, doc) })
 }
 
-// TestCrashAnywhere kills the process after every single write of a turn, and
-// of a retry. Whatever was left is ended: the log lawfully, the record like the
-// log, the conversation free for the next turn.
+func (m *mortal) PutTurnState(ctx context.Context, s store.TurnState) error {
+	return m.write(func() error { return m.Store.PutTurnState(ctx, s) })
+}
+
+func (m *mortal) DeleteTurnState(ctx context.Context, msg string) error {
+	return m.write(func() error { return m.Store.DeleteTurnState(ctx, msg) })
+}
+
+func (m *mortal) ResumeTurn(ctx context.Context, o store.Owner, msg string) error {
+	return m.write(func() error { return m.Store.ResumeTurn(ctx, o, msg) })
+}
+
+// TestCrashAnywhere kills the process after every single write of a turn, of
+// what can be done with a finished or paused one, and of a pause. Whatever was
+// left is ended: the log lawfully, the record like the log, the conversation
+// free for the next turn. A paused turn waits or is ended, and what was approved
+// is done once at most.
 func TestCrashAnywhere(t *testing.T) {
-	for _, retry := range []bool{false, true} {
-		t.Run(fmt.Sprintf("retry=%v", retry), func(t *testing.T) {
+	for _, what := range []string{"turn", "retry", "follow", "pause", "answer", "answer one of two", "reject", "stop"} {
+		t.Run(what, func(t *testing.T) {
 			for n := 0; ; n++ {
-				if survived := crashAfter(t, n, retry); survived || t.Failed() {
+				if survived := crashAfter(t, n, what); survived || t.Failed() {
 					t.Logf("%d writes", n)
 					break
 				}
@@ -93,23 +107,24 @@ func TestCrashAnywhere(t *testing.T) {
 	}
 }
 
-func crashAfter(t *testing.T, n int, retry bool) (survived bool) {
+func crashAfter(t *testing.T, n int, what string) (survived bool) {
 	ctx := t.Context()
 	disk := memory.New()
 	defer disk.Close()
 	var fail atomic.Bool
-	fail.Store(retry)
+	fail.Store(what == "retry")
 	flaky := chartTool(t, "show_sales", func(_ context.Context, _ quarter, out *tool.Out) error {
 		if fail.Swap(false) {
 			return errBackend
 		}
 		return out.Chart(sales("East"))
 	})
+	var b bank
 	reg, err := block.NewRegistry(block.Builtins()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := tool.NewSet(flaky)
+	set, err := tool.NewSet(flaky, b.tool(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,41 +141,70 @@ func crashAfter(t *testing.T, n int, retry bool) (survived bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	list := []model.Call{call("c1", "show_sales", `{"quarter":"2026Q3"}`)}
+	switch what {
+	case "pause", "answer", "reject", "stop":
+		list = append(list, pay("c2", "Ann", 50))
+	case "answer one of two":
+		list = append(list, pay("c2", "Ann", 50), pay("c3", "Bob", 60))
+	}
 	mort := &mortal{Store: disk}
 	mort.left.Store(1 << 20)
-	if !retry {
+	first := what == "turn" || what == "pause"
+	if first {
 		mort.left.Store(int32(n))
 	}
-	old := start(mort, step{text: "Look: ", calls: []model.Call{call("c1", "show_sales", `{"quarter":"2026Q3"}`)}}, step{text: "East leads."})
+	old := start(mort, step{text: "Look: ", calls: list}, step{text: "East leads."})
 	s, err := old.Start(ctx, turn.Request{Owner: alice, Text: "sales?"})
 	idle(old)
-	if retry {
-		m, err := disk.Message(ctx, alice, s.Msg)
-		if err != nil || len(m.Blocks) != 3 {
-			t.Fatalf("%+v, %v", m, err)
+	var asked []block.Block
+	if !first {
+		m, merr := disk.Message(ctx, alice, s.Msg)
+		if merr != nil || len(m.Blocks) < 3 {
+			t.Fatalf("%+v, %v", m, merr)
+		}
+		asked = questions(event.State{Blocks: m.Blocks})
+		answer := func(action string) error {
+			_, err := old.Answer(ctx, turn.AnswerRequest{Owner: alice, Msg: s.Msg, Block: asked[0].ID, Action: action})
+			return err
 		}
 		mort.left.Store(int32(n))
-		_, err = old.Rerun(ctx, turn.BlockRequest{Owner: alice, Block: m.Blocks[1].ID})
+		switch what {
+		case "retry":
+			_, err = old.Rerun(ctx, turn.BlockRequest{Owner: alice, Block: m.Blocks[1].ID})
+		case "follow":
+			_, err = old.Follow(ctx, turn.FollowRequest{Owner: alice, Msg: s.Msg}, func(ctx context.Context, f *turn.Follow) error {
+				if err := f.Out(ctx, "x", nil, nil).Code(block.Code{Lang: "go", Source: "1"}); err != nil {
+					return err
+				}
+				return f.State(m.Blocks[1].ID, json.RawMessage(`{"status":"done"}`), 2)
+			})
+		case "answer", "answer one of two":
+			err = answer("approve")
+		case "reject":
+			err = answer("reject")
+		case "stop":
+			_, err = old.Stop(ctx, alice, s.Msg)
+		}
 		idle(old)
-		survived = err == nil && mort.left.Load() >= 0
-	} else {
-		survived = err == nil && mort.left.Load() >= 0
 	}
+	survived = err == nil && mort.left.Load() >= 0
 
 	// Another process comes, once the leases have run out.
 	time.Sleep(40 * time.Millisecond)
-	next := start(disk, step{text: "Again."})
+	next := start(disk, step{text: "Again."}, step{text: "And again."}, step{text: "And again."})
 	if _, err := next.Recover(ctx); err != nil {
 		t.Errorf("%d writes: recover: %v", n, err)
 	}
+	idle(next)
 	if again, err := next.Recover(ctx); again != 0 || err != nil {
 		t.Errorf("%d writes: a second recovery ended %d, %v", n, again, err)
 	}
-	list, _, err := disk.Conversations(ctx, alice, store.ListOptions{})
+	conversations, _, err := disk.Conversations(ctx, alice, store.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range list {
+	for _, c := range conversations {
 		if c.Running != "" {
 			t.Errorf("%d writes: %s still runs", n, c.Running)
 		}
@@ -169,48 +213,89 @@ func crashAfter(t *testing.T, n int, retry bool) (survived bool) {
 			t.Fatal(err)
 		}
 		m := path[len(path)-1]
-		guard, folder := event.NewGuard(m.ID), event.NewFolder(m.ID)
-		for ev, err := range disk.Read(ctx, m.ID, 0) {
-			if errors.Is(err, store.ErrNotFound) {
-				break // it died before the first event
+		agree(t, disk, n, m)
+		paid := b.list()
+		switch {
+		case (what == "retry" || what == "follow") && (m.Status != event.StatusDone || len(m.Exchange) == 0):
+			t.Errorf("%d writes: the %s changed the turn: %s, %s", n, what, m.Status, m.Exchange)
+		case what == "pause" && (m.Status == event.StatusPaused) != (len(questions(event.State{Blocks: m.Blocks})) > 0 && m.Err == nil):
+			t.Errorf("%d writes: %s with %d blocks", n, m.Status, len(m.Blocks))
+		case m.Status != event.StatusPaused:
+			if _, err := disk.TurnState(ctx, m.ID); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%d writes: the turn has ended, its state stays: %v", n, err)
 			}
-			if err == nil {
-				err = guard.Check(ev)
+			for _, q := range questions(event.State{Blocks: m.Blocks}) {
+				if status, _ := blockStatus(t, q); status == "" {
+					t.Errorf("%d writes: the turn has ended, its question is open", n)
+				}
 			}
-			if err != nil {
-				t.Fatalf("%d writes: %v", n, err)
+		default:
+			// It waits: whoever has not been heard answers, and it is done once.
+			for _, q := range questions(event.State{Blocks: m.Blocks}) {
+				if q.State != nil {
+					continue
+				}
+				if _, err := next.Answer(ctx, turn.AnswerRequest{Owner: alice, Msg: m.ID, Block: q.ID, Action: "approve"}); err != nil {
+					t.Errorf("%d writes: answer: %v", n, err)
+				}
+				idle(next)
 			}
-			folder.Apply(ev)
-		}
-		st := folder.State()
-		if guard.Open() {
-			t.Errorf("%d writes: the log is open", n)
-		}
-		if m.Status == event.StatusRunning || st.Seq > 0 && (m.Status != st.Status || m.Seq != st.Seq || m.FinishReason != st.FinishReason) {
-			t.Errorf("%d writes: the record says %s %s at %d, the log %s %s at %d", n, m.Status, m.FinishReason, m.Seq, st.Status, st.FinishReason, st.Seq)
-		}
-		a, _ := json.Marshal(m.Blocks)
-		b, _ := json.Marshal(st.Blocks)
-		if st.Seq > 0 && string(a) != string(b) {
-			t.Errorf("%d writes: blocks\n%s\nthe log has\n%s", n, a, b)
-		}
-		if slices.ContainsFunc(m.Blocks, func(b block.Block) bool { return b.Status == block.StatusLoading }) {
-			t.Errorf("%d writes: a block is still loading", n)
-		}
-		if retry && (m.Status != event.StatusDone || len(m.Exchange) == 0) {
-			t.Errorf("%d writes: the retry changed the turn: %s, %s", n, m.Status, m.Exchange)
-		}
-		var said []model.Message
-		if len(m.Exchange) > 0 {
-			if err := json.Unmarshal(m.Exchange, &said); err != nil {
-				t.Fatal(err)
+			if m, err = disk.Message(ctx, alice, m.ID); err != nil || m.Status != event.StatusDone {
+				t.Errorf("%d writes: %s after the answer, %v", n, m.Status, err)
+			}
+			agree(t, disk, n, m)
+			if paid = b.list(); !strings.Contains(paid, "50 to Ann") {
+				t.Errorf("%d writes: paid %s", n, paid)
 			}
 		}
-		validHistory(t, said)
+		if strings.Count(paid, "Ann") > 1 || strings.Count(paid, "Bob") > 1 || what == "reject" && survived && paid != "" {
+			t.Errorf("%d writes: paid %s", n, paid)
+		}
 		if _, err := next.Start(ctx, turn.Request{Owner: alice, Conversation: c.ID, Text: "and now?"}); err != nil {
 			t.Errorf("%d writes: the next turn: %v", n, err)
 		}
 		idle(next)
 	}
 	return survived
+}
+
+// agree expects a message's log to be lawful and over, and its record to say
+// the same.
+func agree(t *testing.T, st store.Store, n int, m store.Message) {
+	t.Helper()
+	guard, folder := event.NewGuard(m.ID), event.NewFolder(m.ID)
+	for ev, err := range st.Read(t.Context(), m.ID, 0) {
+		if errors.Is(err, store.ErrNotFound) {
+			break // it died before the first event
+		}
+		if err == nil {
+			err = guard.Check(ev)
+		}
+		if err != nil {
+			t.Fatalf("%d writes: %v", n, err)
+		}
+		folder.Apply(ev)
+	}
+	f := folder.State()
+	if guard.Open() {
+		t.Errorf("%d writes: the log is open", n)
+	}
+	if m.Status == event.StatusRunning || f.Seq > 0 && (m.Status != f.Status || m.Seq != f.Seq || m.FinishReason != f.FinishReason || f.Status != event.StatusError && m.Usage != f.Usage) {
+		t.Errorf("%d writes: the record says %s %s at %d, the log %s %s at %d", n, m.Status, m.FinishReason, m.Seq, f.Status, f.FinishReason, f.Seq)
+	}
+	a, _ := json.Marshal(m.Blocks)
+	b, _ := json.Marshal(f.Blocks)
+	if f.Seq > 0 && string(a) != string(b) {
+		t.Errorf("%d writes: blocks\n%s\nthe log has\n%s", n, a, b)
+	}
+	if slices.ContainsFunc(m.Blocks, func(b block.Block) bool { return b.Status == block.StatusLoading }) {
+		t.Errorf("%d writes: a block is still loading", n)
+	}
+	var said []model.Message
+	if len(m.Exchange) > 0 {
+		if err := json.Unmarshal(m.Exchange, &said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	validHistory(t, said)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
@@ -263,34 +262,35 @@ func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, l leftover, was
 }
 
 // endQuestions writes what became of the turn's questions, as far as the log
-// does not say so. Those that nobody answered are cancelled.
+// does not say so. Those that nobody answered are cancelled, also those that the
+// state does not know of yet.
 func (l *leftover) endQuestions(out *emit.Stream, blocks []block.Block, now time.Time) error {
-	if l.state == nil {
-		return nil
-	}
 	if err := out.EndText(); err != nil {
 		return err
 	}
-	for _, sl := range l.state.Step {
-		q := sl.Question
-		if q == nil {
+	for _, b := range blocks {
+		if b.Type != typeConfirm && b.Type != typeQuestion || b.Status != block.StatusDone {
 			continue
 		}
-		i := slices.IndexFunc(blocks, func(b block.Block) bool { return b.ID == q.Block })
-		if i < 0 {
-			continue
+		q, place := &question{Block: b.ID}, -1
+		if l.state != nil {
+			place = l.state.place(b.ID)
 		}
-		b := blocks[i]
+		if place >= 0 {
+			q = l.state.Step[place].Question
+		} else if len(b.State) > 0 {
+			continue // of an earlier step
+		}
 		if q.open() {
 			q.Status, q.State, q.Rev = event.QuestionCancelled, closed(event.QuestionCancelled, answerState{}, now), b.Rev+1
 		}
-		if !l.ended[q.Block] {
-			if err := out.QuestionEnd(event.QuestionData{QuestionID: q.Block, Status: q.Status}); err != nil {
+		if !l.ended[b.ID] {
+			if err := out.QuestionEnd(event.QuestionData{QuestionID: b.ID, Status: q.Status}); err != nil {
 				return err
 			}
 		}
 		if b.Rev < q.Rev {
-			if err := out.State(q.Block, q.State, q.Rev); err != nil {
+			if err := out.State(b.ID, q.State, q.Rev); err != nil {
 				return err
 			}
 		}

@@ -121,7 +121,9 @@ function apply(m: Message, e: Envelope): Message {
       return old ? put(m, at, { ...old, state: e.data.state, rev: e.data.rev }) : m;
     case "pending_question_end":
       // The group goes on with the turn that was paused.
-      if (m.status === "paused") m.status = "running";
+      if (m.status !== "paused") return m;
+      m.status = "running";
+      delete m.finishReason;
       return m;
     case "tool_call_start":
     case "sub_tool_start": {
@@ -175,6 +177,7 @@ function apply(m: Message, e: Envelope): Message {
       m = close(m);
       if (m.status !== "running") return m;
       m.status = "error";
+      delete m.finishReason;
       m.error = { code: e.data.code, message: e.data.message, retryable: e.data.retryable };
       return m;
     default:
