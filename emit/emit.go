@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -703,6 +704,17 @@ func (b *Block) delta(patch json.RawMessage) error {
 	}
 	if len(built) > MaxBuilt {
 		return fmt.Errorf("%w: payload of %d bytes, at most %d", ErrTooLarge, len(built), MaxBuilt)
+	}
+	clean, err := b.s.cfg.Registry.Clean(b.typ.Name, b.typ.Version, built)
+	if err != nil {
+		return fmt.Errorf("block delta: %w", err)
+	}
+	if !bytes.Equal(clean, built) {
+		// What may not be kept does not reach the log in a patch either.
+		built = clean
+		if patch = slices.Concat([]byte(`[{"op":"add","path":"","value":`), clean, []byte(`}]`)); len(patch) > MaxPatch {
+			return fmt.Errorf("%w: cleaned payload of %d bytes", ErrTooLarge, len(clean))
+		}
 	}
 	if err := b.writePatch(patch); err != nil {
 		return err

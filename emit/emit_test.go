@@ -456,3 +456,99 @@ func TestMarkupIsNotInflated(t *testing.T) {
 		t.Errorf("payload of %d bytes, want %d; title of %d", len(st.Blocks[0].Payload), len(payload), len(st.Blocks[0].Meta.Title))
 	}
 }
+
+// TestPayloadsAreCleaned: a signed address never reaches the log, neither in a
+// whole payload nor in one that deltas built.
+func TestPayloadsAreCleaned(t *testing.T) {
+	const file = `{"assetId":"a_1","name":"q3.csv","mime":"text/csv","size":3,"url":"https://files.example.com/a_1?sig=secret"}`
+	for name, finish := range map[string]func(b *emit.Block) error{
+		"whole": func(b *emit.Block) error { return b.End(emit.Finished{Payload: json.RawMessage(file)}) },
+		"built": func(b *emit.Block) error {
+			if err := b.Delta(json.RawMessage(`[{"op":"add","path":"","value":` + file + `}]`)); err != nil {
+				return err
+			}
+			return b.End(emit.Finished{})
+		},
+	} {
+		l := &log{}
+		s := open(t, l, emit.Config{})
+		b, err := s.Open(emit.Opening{Type: "file"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := finish(b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		st := end(t, s)
+		var got block.File
+		if err := json.Unmarshal(st.Blocks[0].Payload, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.URL != "" || got.AssetID != "a_1" || got.Size != 3 {
+			t.Errorf("%s: the payload is %+v", name, got)
+		}
+		for ev := range l.events() {
+			if strings.Contains(string(ev.Data), "secret") {
+				t.Errorf("%s: the log has %s", name, ev.Data)
+			}
+		}
+	}
+}
+
+// TestLargeBuiltPayloadIsCleaned: what the log keeps of the deltas is clean as
+// well.
+func TestLargeBuiltPayloadIsCleaned(t *testing.T) {
+	l := &log{}
+	reg, err := block.NewRegistry(block.Type{
+		Name: "app.rows", Version: 1, Class: block.ClassDisplay, Source: block.SourceApp, Schema: json.RawMessage(`{"type":"object"}`),
+		Fallback: func(json.RawMessage) string { return "rows" },
+		Clean: func(p json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(strings.Replace(string(p), `"secret":1,`, "", 1)), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := emit.New(context.Background(), emit.Config{Log: l, Registry: reg, Lease: store.Lease{Msg: "m_1", Group: 1, Epoch: 1}})
+	if err := s.Start(event.StartData{ConversationID: "c_1"}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Open(emit.Opening{Type: "app.rows"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Delta(json.RawMessage(`[{"op":"add","path":"","value":{"secret":1,"rows":[]}}]`)); err != nil {
+		t.Fatal(err)
+	}
+	row := `{"op":"add","path":"/rows/-","value":"` + strings.Repeat("x", 10<<10) + `"}`
+	for range 8 {
+		if err := b.Delta(json.RawMessage("[" + row + "]")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.End(emit.Finished{}); err != nil {
+		t.Fatal(err)
+	}
+	if st := end(t, s); strings.Contains(string(st.Blocks[0].Payload), "secret") || len(st.Blocks[0].Payload) < 80<<10 {
+		t.Errorf("payload of %d bytes: %.60s", len(st.Blocks[0].Payload), st.Blocks[0].Payload)
+	}
+}
+
+// TestServerOnly: what nobody's code made may not be of a type that only code
+// makes.
+func TestServerOnly(t *testing.T) {
+	l := &log{}
+	s := open(t, l, emit.Config{})
+	var refusal *emit.Refusal
+	if _, err := s.Open(emit.Opening{Type: "echarts_raw", Optional: true}); !errors.As(err, &refusal) || refusal.Code != emit.CodeUnknownType {
+		t.Errorf("optional: %v", err)
+	}
+	b, err := s.Open(emit.Opening{Type: "echarts_raw"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.End(emit.Finished{Payload: json.RawMessage(`{"option":{"tooltip":{"formatter":"<img src=x>"}}}`)}); err == nil {
+		t.Error("HTML in an option was logged")
+	}
+	end(t, s)
+}

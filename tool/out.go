@@ -141,8 +141,11 @@ func (o *Out) Block(name string, version int, meta block.Meta, payload json.RawM
 	if err != nil {
 		return err
 	}
-	if h == nil {
-		return nil // refused; the model is told
+	if h == nil { // refused; the model is told
+		o.mu.Lock()
+		o.fallback, o.actions = "", nil
+		o.mu.Unlock()
+		return nil
 	}
 	return o.Finish(h, name, version, Finished{Payload: payload, Meta: meta})
 }
@@ -164,6 +167,14 @@ func (o *Out) Finish(h Handle, name string, version int, f Finished) error {
 	}
 	o.fallback, o.actions = "", nil
 	o.mu.Unlock()
+	if block.ShortName(name) == "tree" {
+		f.Actions = withTreeActions(f.Actions, f.Payload)
+	}
+	clean, err := o.reg.Clean(name, version, f.Payload)
+	if err != nil {
+		return err
+	}
+	f.Payload = clean // also for what the trajectory keeps
 	end := h.End
 	if f.Payload == nil {
 		end = h.EndBuilt
@@ -248,8 +259,13 @@ func (o *Out) UI(answer json.RawMessage) error {
 	}
 	major, minor := versionOf(a.UI.Version)
 	name := block.TypeNameOf(a.UI.Type)
-	if _, ok := o.reg.Lookup(name, major); !ok {
+	t, ok := o.reg.Lookup(name, major)
+	if !ok {
 		o.Summary("The block type %q version %d is not registered; its text was shown instead.", a.UI.Type, major)
+		return o.text(a.Content)
+	}
+	if t.ServerOnly {
+		o.Summary("Blocks of the type %q are made by the server's own code only; its text was shown instead.", a.UI.Type)
 		return o.text(a.Content)
 	}
 	if o.fallback == "" {

@@ -202,7 +202,7 @@ func (m *Mapper) Write(ctx context.Context, data map[string]any, out *tool.Out) 
 	if meta.Title == "" {
 		meta.Title, _ = m.title(ctx).Render(data, nil)
 	}
-	return out.Block(m.block.Type, m.block.Version, meta, payload)
+	return out.Mapped(m.block.Type, m.block.Version, meta, payload)
 }
 
 // title is the title for the caller's language.

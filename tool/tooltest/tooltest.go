@@ -137,6 +137,11 @@ func (h *handle) End(f tool.Finished) error {
 	if h.b.Status != block.StatusLoading {
 		return errFinished
 	}
+	payload, err := h.reg.Clean(h.b.Type, h.b.Version, f.Payload)
+	if err != nil {
+		return err
+	}
+	f.Payload = payload
 	if err := h.reg.Validate(h.b.Type, h.b.Version, f.Payload); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -355,5 +356,52 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		dst, _ = enc.Append(dst[:0], ev)
+	}
+}
+
+// TestFilesAreLinks: a reader that does not draw files or pictures gets links
+// to them, in the stream, in a snapshot and in what is stored.
+func TestFilesAreLinks(t *testing.T) {
+	r, err := block.NewRegistry(block.Builtins()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := wire.View{Registry: r, Caps: r.Negotiate("chart@1", true)}
+	const (
+		file  = `{"assetId":"a_1","name":"Q3 [draft].xlsx","mime":"text/csv","size":2048}`
+		image = `{"assetId":"a_2","alt":"A sample"}`
+	)
+	want := []string{`[Q3 \[draft\].xlsx](/v1/assets/a_1/content) (2 KB)`, `[A sample](/v1/assets/a_2/content)`}
+	events := log(
+		[3]string{"start", "", `{"conversationId":"c_1","ts":1}`},
+		[3]string{"block_start", "b_f", `{"type":"file","version":1}`},
+		[3]string{"block_delta", "b_f", `{"patch":[{"op":"add","path":"","value":{"progress":{"done":1}}}]}`},
+		[3]string{"block_end", "b_f", `{"type":"file","version":1,"payload":`+file+`,"fallback":"Q3 [draft].xlsx (2 KB)"}`},
+		[3]string{"block_end", "b_i", `{"type":"image","version":1,"payload":`+image+`,"fallback":"A sample"}`},
+		[3]string{"done", "", `{"finishReason":"stop"}`},
+	)
+	said := func(blocks []block.Block) (out []string) {
+		for _, b := range blocks {
+			var s string
+			if b.Type != "text" || json.Unmarshal(b.Payload, &s) != nil {
+				t.Errorf("a block is %+v", b)
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	if _, st := read(t, encode(t, view, events, 0)); !slices.Equal(said(st.Blocks), want) {
+		t.Errorf("stream: %q", texts(st))
+	}
+	fold := event.NewFolder(msg)
+	for _, ev := range events {
+		fold.Apply(ev)
+	}
+	enc, err := native.New(view, wire.Run{Msg: msg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := said(enc.Degrade(fold.State().Blocks)); !slices.Equal(got, want) {
+		t.Errorf("stored: %q", got)
 	}
 }
