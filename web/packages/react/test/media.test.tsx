@@ -149,7 +149,7 @@ describe("file", () => {
     const bar = (await screen.findByRole("progressbar")) as HTMLProgressElement;
     expect(bar.value).toBe(0.25);
     expect(bar.getAttribute("aria-valuetext")).toBe("25% 40 of 160 rows");
-    expect(screen.getByText("Export · Writing rows")).toBeTruthy();
+    expect(screen.getByText("Writing rows")).toBeTruthy();
     update(file());
     expect(await screen.findByText("q3-sales.csv")).toBeTruthy();
     expect(screen.queryByRole("progressbar")).toBeNull();

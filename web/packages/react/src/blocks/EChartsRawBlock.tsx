@@ -38,6 +38,7 @@ export default function EChartsRawBlock({ block, payload }: BlockProps<EchartsRa
       </>
     );
   }
+  if (isEmpty(option)) return <p className="inlay-empty">{t("chat.block.chart.empty")}</p>;
   return (
     <RawCanvas
       option={option}
@@ -47,4 +48,10 @@ export default function EChartsRawBlock({ block, payload }: BlockProps<EchartsRa
       handle={handle}
     />
   );
+}
+
+/** Whether an option names nothing to draw. */
+function isEmpty({ series, baseOption, options }: Record<string, unknown>): boolean {
+  if (baseOption !== undefined || options !== undefined) return false;
+  return series === undefined || (Array.isArray(series) && series.length === 0);
 }

@@ -18,7 +18,7 @@ const ImageViewer = lazy(() => import("./ImageViewer.tsx"));
 export const previewPages = 3;
 
 /** How far a file is that is being produced. */
-function Progress({ progress, name }: { progress: FileProgress; name: string | undefined }) {
+function Progress({ progress }: { progress: FileProgress }) {
   const { lang } = useInlay();
   const t = useT();
   const number = new Intl.NumberFormat(lang);
@@ -35,7 +35,7 @@ function Progress({ progress, name }: { progress: FileProgress; name: string | u
   return (
     <div className="inlay-file-progress">
       <div className="inlay-file-stage">
-        <span>{name === undefined ? stage : `${name} · ${stage}`}</span>
+        <span>{stage}</span>
         <span className="inlay-muted inlay-figures">{amount}</span>
       </div>
       <progress
@@ -54,12 +54,13 @@ function Progress({ progress, name }: { progress: FileProgress; name: string | u
 }
 
 /** Draws a `file` block: what it is, a look into it, and ways to open and save it. */
-export default function FileBlock({ block, payload, loading }: BlockProps<FilePayload>) {
-  if (payload.progress) return <Progress progress={payload.progress} name={block.meta?.title} />;
-  return <File payload={payload} loading={loading} />;
+export default function FileBlock({ block, payload }: BlockProps<FilePayload>) {
+  if (payload.progress) return <Progress progress={payload.progress} />;
+  return <File payload={payload} named={block.meta?.title === payload.name} />;
 }
 
-function File({ payload }: { payload: FilePayload; loading: boolean }) {
+/** A file that is there; `named` when its name already stands above it. */
+function File({ payload, named }: { payload: FilePayload; named: boolean }) {
   const { lang } = useInlay();
   const t = useT();
   const [open, setOpen] = useState(false);
@@ -82,9 +83,11 @@ function File({ payload }: { payload: FilePayload; loading: boolean }) {
       <div className="inlay-file-head">
         <FileIcon mime={mime} />
         <div className="inlay-file-words">
-          <span className="inlay-file-name" dir="auto">
-            {name}
-          </span>
+          {named ? null : (
+            <span className="inlay-file-name" dir="auto">
+              {name}
+            </span>
+          )}
           <span className="inlay-muted inlay-figures">{facts.join(" · ")}</span>
         </div>
         <div className="inlay-file-tools">
@@ -122,7 +125,7 @@ function File({ payload }: { payload: FilePayload; loading: boolean }) {
 /** The look into a file inside the message. */
 function Look({ payload, onOpen }: { payload: FilePayload; onOpen: () => void }) {
   const t = useT();
-  const { preview, assetId, name, size } = payload;
+  const { preview, assetId, name } = payload;
   switch (preview?.kind) {
     case "image":
       return (
@@ -145,7 +148,7 @@ function Look({ payload, onOpen }: { payload: FilePayload; onOpen: () => void })
       return (
         <WhenSeen height={360}>
           <Suspense fallback={<Skeleton height={360} />}>
-            <PdfPreview assetId={assetId} size={size} name={name} most={previewPages} />
+            <PdfPreview assetId={assetId} name={name} most={previewPages} />
           </Suspense>
         </WhenSeen>
       );
@@ -178,7 +181,7 @@ function Opened({ payload, onClose }: { payload: FilePayload; onClose: () => voi
       {preview?.kind === "table" ? (
         <SheetViewer assetId={assetId} name={name} preview={preview} onClose={onClose} />
       ) : preview?.kind === "pdf" ? (
-        <PdfViewer assetId={assetId} name={name} size={size} onClose={onClose} />
+        <PdfViewer assetId={assetId} name={name} onClose={onClose} />
       ) : preview?.kind === "image" ? (
         <ImageViewer
           image={{ assetId, alt: name, width: preview.width, height: preview.height }}

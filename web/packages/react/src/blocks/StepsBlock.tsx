@@ -15,6 +15,7 @@ export default function StepsBlock({ payload }: BlockProps<StepsPayload>) {
   const t = useT();
   const { items } = payload;
   const done = items.filter((item) => item.status === "done" || item.status === "skipped").length;
+  if (items.length === 0) return <p className="inlay-empty">{t("chat.block.cards.empty")}</p>;
   return (
     <div className="inlay-steps-block">
       <ol className="inlay-steps">

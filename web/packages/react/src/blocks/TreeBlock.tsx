@@ -249,7 +249,7 @@ function Picture({ props }: { props: Props }) {
     return (
       <span className="inlay-muted">
         {alt}{" "}
-        <a href={place.href} target="_blank" rel="noopener noreferrer">
+        <a className="inlay-tree-link" href={place.href} target="_blank" rel="noopener noreferrer">
           {t("chat.block.image.open", { host: place.host })}
         </a>
       </span>
@@ -360,7 +360,7 @@ function Field({ type, props }: { type: string; props: Props }) {
   return (
     <div className="inlay-tree-field">
       <label htmlFor={id}>{label}</label>
-      {type === "select" ? (
+      {type === "select" || Array.isArray(props.options) ? (
         <select {...common} onChange={(event) => set(event.target.value)}>
           {value === undefined ? <option value="">{placeholder}</option> : null}
           {choices(props.options).map((one) => (

@@ -15,12 +15,10 @@ function troubleKey(cause: unknown): string | null {
 /** The pages of a document, the first `most` of them; those far from sight are not drawn. */
 export function PdfPages({
   assetId,
-  size,
   most,
   onCount,
 }: {
   assetId: string;
-  size: number;
   most?: number;
   onCount?: (pages: number) => void;
 }) {
@@ -36,7 +34,7 @@ export function PdfPages({
     let closed = false;
     setPdf(null);
     setError(null);
-    const opening = openDocument(client, assetId, size);
+    const opening = openDocument(client, assetId);
     opening.ready.then(
       (opened) => {
         if (closed) return;
@@ -51,7 +49,7 @@ export function PdfPages({
       closed = true;
       opening.close();
     };
-  }, [client, assetId, size, turn]);
+  }, [client, assetId, turn]);
   if (error) {
     const key = troubleKey(error);
     return key ? (

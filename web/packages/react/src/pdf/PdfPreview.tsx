@@ -5,12 +5,10 @@ import { PdfPages } from "./PdfPages.tsx";
 /** The first pages of a document inside a message. */
 export default function PdfPreview({
   assetId,
-  size,
   name,
   most,
 }: {
   assetId: string;
-  size: number;
   name: string;
   most: number;
 }) {
@@ -24,7 +22,7 @@ export default function PdfPreview({
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the pages scroll and must be reachable by keyboard
         tabIndex={0}
       >
-        <PdfPages assetId={assetId} size={size} most={most} onCount={setCount} />
+        <PdfPages assetId={assetId} most={most} onCount={setCount} />
       </section>
       {count > most ? (
         <p className="inlay-block-note">{t("chat.block.pdf.some", { shown: most, count })}</p>

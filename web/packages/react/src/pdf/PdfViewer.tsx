@@ -6,12 +6,10 @@ import { PdfPages } from "./PdfPages.tsx";
 export default function PdfViewer({
   assetId,
   name,
-  size,
   onClose,
 }: {
   assetId: string;
   name: string;
-  size: number;
   onClose: () => void;
 }) {
   return (
@@ -22,7 +20,7 @@ export default function PdfViewer({
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the pages scroll and must be reachable by keyboard
         tabIndex={0}
       >
-        <PdfPages assetId={assetId} size={size} />
+        <PdfPages assetId={assetId} />
       </section>
     </Viewer>
   );

@@ -5,9 +5,10 @@ import {
   getDocument,
   PDFDataRangeTransport,
   type PDFDocumentLoadingTask,
+  type PDFDocumentProxy,
   type PDFPageProxy,
 } from "pdfjs-dist";
-import { mapReader } from "./maps.ts";
+import { MapReader } from "./maps.ts";
 
 export type { PDFDocumentProxy as PdfDocument, PDFPageProxy as PdfPage } from "pdfjs-dist";
 
@@ -26,75 +27,93 @@ function startWorker(): void {
   GlobalWorkerOptions.workerPort = worker;
 }
 
+const settings = {
+  rangeChunkSize: rangeSize,
+  disableAutoFetch: true,
+  disableStream: true,
+  // The page's content security policy knows no eval and no WebAssembly.
+  isEvalSupported: false,
+  useWasm: false,
+  enableXfa: false,
+  useWorkerFetch: false,
+  CMapReaderFactory: MapReader,
+  cMapPacked: true,
+  maxImageSize: mostPixels,
+  verbosity: 0,
+};
+
 /** Reads a file in the parts that PDF.js asks for, through addresses that are renewed. */
 class AssetTransport extends PDFDataRangeTransport {
   readonly #client: InlayClient;
   readonly #id: string;
-  readonly #control = new AbortController();
+  readonly #signal: AbortSignal;
   readonly #failed: (cause: unknown) => void;
 
-  constructor(client: InlayClient, id: string, size: number, failed: (cause: unknown) => void) {
-    super(size, null);
+  constructor(
+    client: InlayClient,
+    id: string,
+    size: number,
+    begin: Uint8Array,
+    signal: AbortSignal,
+    failed: (cause: unknown) => void,
+  ) {
+    super(size, begin);
     this.#client = client;
     this.#id = id;
+    this.#signal = signal;
     this.#failed = failed;
   }
 
   override requestDataRange(begin: number, end: number): void {
-    const { signal } = this.#control;
+    const signal = this.#signal;
     this.#client
       .assetContent(this.#id, { range: [begin, end], signal })
       .then(async (response) => {
         const bytes = new Uint8Array(await response.arrayBuffer());
-        // A server that knows no ranges answers with everything.
-        const part = response.status === 206 ? bytes : bytes.slice(begin, end);
-        if (!signal.aborted) this.onDataRange(begin, part);
+        if (!signal.aborted) this.onDataRange(begin, bytes);
       })
       .catch((cause: unknown) => {
         if (!signal.aborted) this.#failed(cause);
       });
   }
-
-  override abort(): void {
-    this.#control.abort();
-  }
 }
 
 /** A document that is being opened; `close` gives back all that it holds. */
 export interface Opening {
-  ready: PDFDocumentLoadingTask["promise"];
+  ready: Promise<PDFDocumentProxy>;
   close(): void;
 }
 
-/** Opens a file of the server's as a document. Nothing in it is ever run. */
-export function openDocument(client: InlayClient, id: string, size: number): Opening {
+/**
+ * Opens a file of the server's as a document. The beginning is asked for
+ * first; it tells how long the file is, and whether it comes in parts at all.
+ * Nothing in a document is ever run.
+ */
+export function openDocument(client: InlayClient, id: string): Opening {
   startWorker();
-  let failed: (cause: unknown) => void = () => {};
-  const failure = new Promise<never>((_, reject) => {
-    failed = reject;
-  });
-  failure.catch(() => {});
-  const transport = new AssetTransport(client, id, size, (cause) => failed(cause));
-  const task = getDocument({
-    range: transport,
-    rangeChunkSize: rangeSize,
-    disableAutoFetch: true,
-    disableStream: true,
-    // The page's content security policy knows no eval and no WebAssembly.
-    isEvalSupported: false,
-    useWasm: false,
-    enableXfa: false,
-    useWorkerFetch: false,
-    CMapReaderFactory: mapReader,
-    cMapPacked: true,
-    maxImageSize: mostPixels,
-    verbosity: 0,
-  });
+  const control = new AbortController();
+  const { signal } = control;
+  let task: PDFDocumentLoadingTask | undefined;
+  const open = async (): Promise<PDFDocumentProxy> => {
+    const response = await client.assetContent(id, { range: [0, rangeSize], signal });
+    const begin = new Uint8Array(await response.arrayBuffer());
+    const size = Number(/\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "")?.[1] ?? 0);
+    signal.throwIfAborted();
+    if (response.status !== 206 || size <= begin.length) {
+      task = getDocument({ ...settings, data: begin });
+      return task.promise;
+    }
+    return new Promise((resolve, reject) => {
+      const range = new AssetTransport(client, id, size, begin, signal, reject);
+      task = getDocument({ ...settings, range });
+      task.promise.then(resolve, reject);
+    });
+  };
   return {
-    ready: Promise.race([task.promise, failure]),
+    ready: open(),
     close: () => {
-      transport.abort();
-      void task.destroy();
+      control.abort();
+      void task?.destroy();
     },
   };
 }

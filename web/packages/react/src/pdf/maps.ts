@@ -51,7 +51,7 @@ const tables: Record<string, () => URL> = {
 export const mapNames: readonly string[] = Object.keys(tables);
 
 /** Fetches the tables for PDF.js. */
-export class mapReader {
+export class MapReader {
   async fetch({ name }: { name: string }): Promise<{ cMapData: Uint8Array; isCompressed: true }> {
     const table = tables[name];
     if (!table) throw new Error(`no character map ${name}`);
