@@ -486,7 +486,8 @@ func (l *formLint) values(path []string, v any) {
 // exact reports whether a number up to 2^53 is written so that it is the same
 // decimal after a browser has read it: it is whole, or has 15 digits at most.
 func exact(s string) bool {
-	mantissa, _, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(s, "-")), "e")
+	s = strings.ToLower(strings.TrimPrefix(s, "-"))
+	mantissa, _, _ := strings.Cut(s, "e")
 	if mantissa == s && !strings.Contains(s, ".") {
 		return true
 	}
