@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
@@ -165,6 +166,9 @@ func (d *Def) check() error {
 	}
 	if !nameForm.MatchString(d.Name) {
 		return fail("the name must begin with a letter and have 1 to 64 of A-Z, a-z, 0-9, _, . and -")
+	}
+	if strings.HasPrefix(d.Name, "inlay.") {
+		return fail("names that begin with inlay. are the product's own")
 	}
 	switch d.Effect {
 	case Read, Write:

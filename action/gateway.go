@@ -22,6 +22,7 @@ import (
 type Turns interface {
 	Start(ctx context.Context, req turn.Request) (turn.Started, error)
 	Follow(ctx context.Context, req turn.FollowRequest, body func(context.Context, *turn.Follow) error) (turn.Started, error)
+	Answer(ctx context.Context, req turn.AnswerRequest) (turn.Started, error)
 }
 
 // Observer is told what became of actions, for metrics. Its methods must
@@ -98,6 +99,8 @@ type Config struct {
 	Blocks *block.Registry
 	// Signer makes confirmations.
 	Signer Signer
+	// Files is where handlers put the files they make; nil for none.
+	Files  tool.Files
 	Limits Limits
 	// Instance names this process as the holder of calls; it must differ from
 	// every other process's, also from this one's before a restart.
@@ -291,6 +294,9 @@ func (g *Gateway) do(ctx context.Context, c *check) (Answer, error) {
 	if err := g.allowed(ctx, c, c.reg.once(c.block.Type)); err != nil {
 		return Answer{}, err
 	}
+	if c.reg == answers {
+		return g.answer(ctx, c)
+	}
 	var err error
 	if c.payload, err = c.reg.accepts(c.block, c.act, c.req.Payload); err != nil {
 		return Answer{}, err
@@ -363,6 +369,9 @@ func (g *Gateway) find(ctx context.Context, c *check) error {
 	case block.ActionPrompt:
 	case block.ActionAPI:
 		reg, ok := g.cfg.Actions.lookup(c.act, b.Type)
+		if isAnswer(b, c.act) {
+			reg, ok = answers, true
+		}
 		if !ok {
 			return notFound(fmt.Errorf("action %s of block %s is not registered", c.act.ID, b.ID))
 		}

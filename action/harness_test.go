@@ -41,6 +41,8 @@ func (showModel) Stream(_ context.Context, req model.Request, on func(model.Delt
 	}, nil
 }
 
+const plainForm = `{"title":"Export","schema":{"type":"object","properties":{"name":{"type":"string"}}}}`
+
 // shown are the blocks of the tool, by the question that asks for them.
 var shown = map[string]struct {
 	typ     string
@@ -53,6 +55,12 @@ var shown = map[string]struct {
 		payload: `{"title":"Export","schema":{"type":"object","required":["name"],"properties":{
 			"name":{"type":"string","maxLength":40},"pin":{"type":"string"}}},"uiSchema":{"pin":{"ui:widget":"password"}}}`,
 		actions: []block.Action{{ID: "submit", Action: "export", Kind: block.ActionAPI}},
+	},
+	"form_look": {
+		typ: "form", payload: plainForm, actions: []block.Action{{ID: "submit", Action: "look", Kind: block.ActionAPI}},
+	},
+	"form_idempotent": {
+		typ: "form", payload: plainForm, actions: []block.Action{{ID: "submit", Action: "touch", Kind: block.ActionAPI}},
 	},
 	"table": {
 		typ:     "table",

@@ -51,6 +51,9 @@ func (g *Gateway) tellable(reg *registered) bool {
 }
 
 func (r *Registry) named(name string) (*registered, bool) {
+	if name == answerName {
+		return answers, true
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	reg, ok := r.byName[name]

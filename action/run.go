@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,6 +39,8 @@ type job struct {
 	// accepted is the answer that was given when the call began.
 	accepted []byte
 	began    time.Time
+	// told is what the handler tells the model of what it showed.
+	told string
 }
 
 // verdict is what is known of a call after its run.
@@ -299,9 +302,13 @@ func (j *job) once(ctx context.Context, attempt int) (Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, j.c.reg.Timeout, errTimeout)
 	defer cancel()
 	out := tool.NewOut(ctx, j.g.cfg.Blocks, j.group, nil, tool.Opening{})
+	if j.g.cfg.Files != nil {
+		out.UseFiles(j.g.cfg.Files, j.call.Conversation)
+	}
 	type outcome struct {
-		res Result
-		err error
+		res  Result
+		told string
+		err  error
 	}
 	done := make(chan outcome, 1)
 	go func() {
@@ -315,25 +322,42 @@ func (j *job) once(ctx context.Context, attempt int) (Result, error) {
 			// A nil pointer in an error panics when it is read: better here.
 			_ = err.Error()
 		}
-		done <- outcome{res, err}
-	}()
-	timedOut := func(err error) error {
-		if err != nil && ctx.Err() != nil {
-			return Uncertain(fmt.Errorf("%w: %w", context.Cause(ctx), err))
+		told := ""
+		if err == nil {
+			told = toldBy(out)
 		}
-		return err
+		done <- outcome{res, told, err}
+	}()
+	take := func(o outcome) (Result, error) {
+		j.told = o.told
+		if o.err != nil && ctx.Err() != nil {
+			return o.res, Uncertain(fmt.Errorf("%w: %w", context.Cause(ctx), o.err))
+		}
+		return o.res, o.err
 	}
 	select {
 	case o := <-done:
-		return o.res, timedOut(o.err)
+		return take(o)
 	case <-ctx.Done():
 	}
 	select {
 	case o := <-done:
-		return o.res, timedOut(o.err)
+		return take(o)
 	case <-time.After(leaveAfter):
 		return Result{}, Uncertain(fmt.Errorf("left running after its time: %w", context.Cause(ctx)))
 	}
+}
+
+// toldBy is what a handler's Out would have told the model.
+func toldBy(out *tool.Out) string {
+	res := out.Result()
+	told := res.Notes
+	if len(told) == 0 {
+		for _, m := range res.Made {
+			told = append(told, m.Summary)
+		}
+	}
+	return strings.Join(told, "\n")
 }
 
 // judge says what is known after an error of a handler.
@@ -425,7 +449,7 @@ func (j *job) finish(ctx context.Context, e end) (Answer, error) {
 		f.Status, f.Audit.Decision, f.Audit.Outcome = store.CallUnknown, "unknown", stateUnknown
 	}
 	f.State, f.Locked = j.after(e, result, text, now)
-	f.Report = c.report(j.call, e, result, now)
+	f.Report = c.report(j.call, e, result, j.told, now)
 	f.Answer = func(st store.BlockState) ([]byte, error) {
 		if j.accepted != nil {
 			return j.accepted, nil // as it was told
@@ -591,7 +615,7 @@ const maxReport = 500
 
 // report is the line that the model's next call sees; empty for none. Failures
 // are told, too: the person saw them.
-func (c *check) report(call store.ActionCall, e end, result json.RawMessage, now time.Time) string {
+func (c *check) report(call store.ActionCall, e end, result json.RawMessage, shown string, now time.Time) string {
 	if c.reg == nil || c.reg.Report == ReportNone {
 		return ""
 	}
@@ -606,6 +630,9 @@ func (c *check) report(call store.ActionCall, e end, result json.RawMessage, now
 	switch e.verdict {
 	case happened:
 		line += ": done"
+		if shown != "" {
+			line += ", which showed the user: " + clip(shown, maxReport)
+		}
 		if len(result) > 0 {
 			line += ", result " + clip(string(result), maxReport)
 		} else if e.result.Text != "" {

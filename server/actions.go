@@ -2,19 +2,25 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"math"
+	"errors"
 	"net/http"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/block"
-	"github.com/inlay-ui/inlay/turn"
+	"github.com/inlay-ui/inlay/store"
 )
+
+// Actions runs what people do with blocks; *action.Gateway implements it.
+type Actions interface {
+	Do(ctx context.Context, req action.Request) (action.Answer, error)
+}
 
 // actionBody is the body of POST /v1/chat/actions.
 type actionBody struct {
@@ -22,216 +28,265 @@ type actionBody struct {
 	BlockID        string          `json:"blockId"`
 	ActionID       string          `json:"actionId"`
 	Payload        json.RawMessage `json:"payload,omitempty"`
-	IdempotencyKey string          `json:"idempotencyKey"`
+	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
+	Rev            int             `json:"rev,omitempty"`
+	ConfirmToken   string          `json:"confirmToken,omitempty"`
+	TraceID        string          `json:"traceId,omitempty"`
 }
 
-// maxParam is the longest value of a parameter in characters.
-const maxParam = 200
-
-// postAction runs an action of a block. A prompt action becomes a user message
-// whose text the server makes from the action's own template.
+// postAction runs an action of a block.
 func (s *server) postAction(w http.ResponseWriter, r *http.Request) error {
 	var body actionBody
 	if err := decode(r, &body, false); err != nil {
 		return err
 	}
-	for _, f := range []struct{ name, value string }{{"msgId", body.MsgID}, {"blockId", body.BlockID}, {"actionId", body.ActionID}} {
-		if f.value == "" {
-			return invalid(f.name+" is missing.", map[string]any{"field": f.name})
-		}
-	}
-	if !printable(body.IdempotencyKey, 8) {
-		return invalid("idempotencyKey must be 8 to 255 printable characters.", map[string]any{"field": "idempotencyKey"})
+	key, err := actionKey(r, body.IdempotencyKey)
+	if err != nil {
+		return err
 	}
 	c := callOf(r)
-	m, err := s.Store.Message(r.Context(), c.owner, body.MsgID)
-	if err != nil {
-		return wrap("read message", err)
-	}
-	if m, err = s.current(r, m); err != nil {
-		return wrap("read log", err)
-	}
-	b, act, err := find(m.Blocks, body.BlockID, body.ActionID)
-	if err != nil {
-		return err
-	}
-	if act.Kind != block.ActionPrompt {
-		return &answer{
-			status: http.StatusBadRequest, code: codeUnsupportedAction,
-			message: "Actions of this kind are not run by the server.", details: map[string]any{"kind": act.Kind},
+	if t := body.TraceID; t != "" {
+		if !isTrace(t) {
+			return invalid("traceId must be 32 hexadecimal digits.", map[string]any{"field": "traceId"})
+		}
+		// The header, if there is one, names the same trace or goes before.
+		if r.Header.Get("Traceparent") == "" {
+			c.trace = t
+			w.Header().Set("X-Trace-Id", t)
 		}
 	}
-	text, err := promptText(b, act, body.Payload)
-	if err != nil {
-		return err
-	}
-	if err := s.length("payload", text); err != nil {
-		return err
-	}
-	fp, err := fingerprint(body)
-	if err != nil {
-		return err
-	}
-	st, err := s.Runner.Start(r.Context(), turn.Request{
-		Owner: c.owner, Caller: c.caller, Conversation: m.Conversation, Text: text, Caps: s.caps(r),
-		IdempotencyKey: "action:" + body.IdempotencyKey, Fingerprint: fp,
+	a, err := s.Actions.Do(r.Context(), action.Request{
+		Owner: c.owner, Caller: c.caller, Msg: body.MsgID, Block: body.BlockID, Action: body.ActionID, Payload: body.Payload,
+		Key: key, Rev: body.Rev, ConfirmToken: body.ConfirmToken, TraceID: c.trace, Caps: s.caps(r),
 	})
 	if err != nil {
-		return wrap("start turn", err)
+		return s.actionError(r, body.MsgID, err)
 	}
-	return writeJSON(w, http.StatusAccepted, map[string]string{
-		"msgId": st.Msg, "conversationId": st.Conversation, "userMessageId": st.User,
-	})
+	h := w.Header()
+	if a.Replayed {
+		h.Set("Idempotency-Replayed", "true")
+	}
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(a.Status)
+	_, err = w.Write(a.Body)
+	return err
 }
 
-// find returns the action of a block that may be run now: one that the server
-// attached to that very block.
-func find(blocks []block.Block, id, action string) (block.Block, block.Action, error) {
-	refuse := &answer{status: http.StatusNotFound, code: codeActionNotFound, message: "There is no such action here."}
-	i := slices.IndexFunc(blocks, func(b block.Block) bool { return b.ID == id })
-	if i < 0 || blocks[i].Status != block.StatusDone {
-		return block.Block{}, block.Action{}, refuse
+// actionKey is the idempotency key of the body or of the header, which must
+// agree when both are there.
+func actionKey(r *http.Request, inBody string) (string, error) {
+	key := inBody
+	if h := strings.TrimSpace(r.Header.Get("Idempotency-Key")); h != "" {
+		// The header's value is a string in quotes by its standard, and often
+		// written without.
+		if q, err := strconv.Unquote(h); err == nil && h[0] == '"' {
+			h = q
+		}
+		if key != "" && key != h {
+			return "", invalid("The header Idempotency-Key and idempotencyKey differ.", map[string]any{"field": "idempotencyKey"})
+		}
+		key = h
 	}
-	b := blocks[i]
-	j := slices.IndexFunc(b.Actions, func(a block.Action) bool { return a.ID == action })
-	if j < 0 || locked(b.State) {
-		return block.Block{}, block.Action{}, refuse
+	if !printable(key, 8) {
+		return "", invalid("idempotencyKey must be 8 to 255 printable characters.", map[string]any{"field": "idempotencyKey"})
 	}
-	return b, b.Actions[j], nil
+	return key, nil
 }
 
-// locked reports whether a block's state says that nothing can be done with it
-// any more.
-func locked(state json.RawMessage) bool {
-	var st struct {
-		Locked bool `json:"locked"`
+// actionError shows a block that has changed as the reader can draw it.
+func (s *server) actionError(r *http.Request, msg string, err error) error {
+	var own *action.Error
+	if !errors.As(err, &own) {
+		return wrap("run action", err)
 	}
-	return json.Unmarshal(state, &st) == nil && st.Locked
+	b, ok := own.Details["block"].(block.Block)
+	if !ok {
+		return err
+	}
+	enc, encErr := s.encoder(r, msg, "")
+	if encErr != nil {
+		return encErr
+	}
+	shown := *own
+	shown.Details = map[string]any{"block": enc.Degrade([]block.Block{b})[0]}
+	return &shown
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}`)
+func isTrace(s string) bool {
+	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == "" && strings.Trim(s, "0") != ""
+}
 
-// promptText fills an action's template. A value comes from the action itself
-// or, for what the person chose in the block, from the request: then it must
-// be one of the block's own values, so that nobody can put words into the
-// message that the server never showed.
-func promptText(b block.Block, act block.Action, payload json.RawMessage) (string, error) {
-	if act.InputSchema != nil {
-		schema, err := block.CompileSchema("action", act.InputSchema)
+// actionStatuses are the HTTP statuses of the gateway's codes.
+var actionStatuses = map[string]int{
+	action.CodeInvalid:         http.StatusBadRequest,
+	action.CodeTooLarge:        http.StatusRequestEntityTooLarge,
+	action.CodeUnsupportedKind: http.StatusBadRequest,
+	action.CodePayloadInvalid:  http.StatusBadRequest,
+	action.CodeForbidden:       http.StatusForbidden,
+	action.CodeNotFound:        http.StatusNotFound,
+	action.CodeSubmitted:       http.StatusConflict,
+	action.CodeRunning:         http.StatusConflict,
+	action.CodeStale:           http.StatusPreconditionFailed,
+	action.CodeKeyReused:       http.StatusUnprocessableEntity,
+	action.CodeConfirm:         http.StatusPreconditionRequired,
+	action.CodeRateLimited:     http.StatusTooManyRequests,
+	action.CodeFailed:          http.StatusBadGateway,
+}
+
+// telemetryBody is the body of POST /v1/telemetry/block-action.
+type telemetryBody struct {
+	BlockID string `json:"blockId"`
+	ItemID  string `json:"itemId"`
+	Action  string `json:"action"`
+}
+
+// The longest members of telemetry in bytes.
+const maxTelemetry = 200
+
+// telemetryActions are the values of the counter's label; others count as
+// other, so that nobody can make it grow.
+var telemetryActions = map[string]bool{
+	"route": true, "slash": true, "modal": true, "external": true,
+	"link": true, "local": true, "prompt": true, "api": true, "copy": true, "download": true, "dismiss": true,
+}
+
+// postTelemetry notes that something in a block was used. It is always 204 when
+// well-formed, so that no client waits for it or learns anything from it.
+func (s *server) postTelemetry(w http.ResponseWriter, r *http.Request) error {
+	var body telemetryBody
+	if err := decode(r, &body, false); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name, value string
+		needed      bool
+	}{{"blockId", body.BlockID, true}, {"itemId", body.ItemID, false}, {"action", body.Action, true}} {
+		if f.needed && f.value == "" {
+			return invalid(f.name+" is missing.", map[string]any{"field": f.name})
+		}
+		if len(f.value) > maxTelemetry || strings.ContainsFunc(f.value, unicode.IsControl) {
+			return invalid(f.name+" must be at most 200 printable characters.", map[string]any{"field": f.name})
+		}
+	}
+	c := callOf(r)
+	s.log.Info("block action", "block", body.BlockID, "item", body.ItemID, "action", body.Action, "user", c.owner.User, "tenant", c.owner.Tenant, "trace", c.trace)
+	if s.Metrics != nil {
+		s.Metrics.blockAction(body.Action)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// feedbackBody is the body of POST /v1/messages/{id}/feedback.
+type feedbackBody struct {
+	Rating  *string `json:"rating"`
+	Comment string  `json:"comment,omitempty"`
+}
+
+// maxComment is the longest comment in characters.
+const maxComment = 2000
+
+// postFeedback keeps what a person thinks of an answer.
+func (s *server) postFeedback(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.owned(r)
+	if err != nil {
+		return err
+	}
+	var body feedbackBody
+	if err := decode(r, &body, false); err != nil {
+		return err
+	}
+	f := store.Feedback{Comment: strings.TrimSpace(body.Comment), At: s.Now()}
+	if body.Rating != nil {
+		f.Rating = *body.Rating
+	}
+	switch {
+	case m.Role != store.RoleAssistant:
+		return invalid("Only an answer can be rated.", map[string]any{"field": "id"})
+	case f.Rating != "up" && f.Rating != "down" && body.Rating != nil:
+		return invalid("rating must be up, down or null.", map[string]any{"field": "rating"})
+	case utf8.RuneCountInString(f.Comment) > maxComment:
+		return invalid("comment must be at most 2000 characters.", map[string]any{"field": "comment", "limit": maxComment})
+	}
+	if err := s.Store.PutFeedback(r.Context(), callOf(r).owner, m.ID, f); err != nil {
+		return wrap("store feedback", err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// getAudit lists what was done with blocks and what was refused: one's own, or
+// with scope=tenant everybody's of the tenant for those who may.
+func (s *server) getAudit(w http.ResponseWriter, r *http.Request) error {
+	c, q := callOf(r), r.URL.Query()
+	aq := store.AuditQuery{Owner: c.owner, Conversation: q.Get("conversation"), Name: q.Get("action"), Cursor: q.Get("cursor")}
+	switch q.Get("scope") {
+	case "", "own":
+	case "tenant":
+		if s.Auditor == nil || !s.Auditor(c.caller) {
+			return &answer{status: http.StatusForbidden, code: codeForbidden, message: "You may read your own entries only."}
+		}
+		aq.Owner.User = q.Get("user")
+	default:
+		return invalid("scope must be own or tenant.", map[string]any{"field": "scope"})
+	}
+	if q.Has("user") && q.Get("scope") != "tenant" {
+		return invalid("user needs scope=tenant.", map[string]any{"field": "user"})
+	}
+	for name, to := range map[string]*time.Time{"from": &aq.Since, "to": &aq.Until} {
+		v := q.Get(name)
+		if v == "" {
+			continue
+		}
+		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
-			return "", wrap("schema of action "+act.ID, err)
+			return invalid(name+" must be a time such as 2026-09-01T00:00:00Z.", map[string]any{"field": name})
 		}
-		in := payload
-		if len(bytes.TrimSpace(in)) == 0 {
-			in = json.RawMessage(`{}`)
+		*to = t
+	}
+	if v := q.Get("limit"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > 1000 {
+			return invalid("limit must be 1 to 1000.", map[string]any{"field": "limit"})
 		}
-		if err := schema.Validate(in); err != nil {
-			return "", invalid("The values do not fit the action: "+err.Error()+".", map[string]any{"field": "payload"})
+		aq.Limit = n
+	}
+	format := q.Get("format")
+	if format != "" && format != "json" && format != "jsonl" {
+		return invalid("format must be json or jsonl.", map[string]any{"field": "format"})
+	}
+	entries, next, err := s.Store.Audit(r.Context(), aq)
+	if err != nil {
+		return wrap("read audit log", err)
+	}
+	if format != "jsonl" {
+		if entries == nil {
+			entries = []store.AuditEntry{}
+		}
+		body := map[string]any{"items": entries}
+		if next != "" {
+			body["nextCursor"] = next
+		}
+		return writeJSON(w, http.StatusOK, body)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	for _, e := range entries {
+		if err := enc.Encode(e); err != nil {
+			return wrap("encode entry", err)
 		}
 	}
-	given := map[string]json.RawMessage{}
-	if p := bytes.TrimSpace(payload); len(p) > 0 && string(p) != "null" {
-		if err := json.Unmarshal(p, &given); err != nil {
-			return "", invalid("payload must be an object of names and values.", map[string]any{"field": "payload"})
-		}
+	h := w.Header()
+	h.Set("Content-Type", "application/jsonl; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(out.Len()))
+	h.Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
+	h.Set("Cache-Control", "no-store")
+	if next != "" {
+		h.Set("X-Next-Cursor", next)
 	}
-	values := make(map[string]string, len(given)+len(act.Params))
-	var shown map[string]bool
-	for name, raw := range given {
-		if _, fixed := act.Params[name]; fixed {
-			continue // the server's own value stands
-		}
-		v, ok := scalar(raw)
-		if !ok || utf8.RuneCountInString(v) > maxParam {
-			return "", invalid("The value of "+clean(name)+" must be one short text, number or yes or no.", map[string]any{"field": "payload." + clean(name)})
-		}
-		if shown == nil {
-			shown = map[string]bool{}
-			scalars(b.Payload, shown)
-		}
-		if !shown[v] {
-			return "", invalid("The value of "+clean(name)+" is not one of the block's.", map[string]any{"field": "payload." + clean(name)})
-		}
-		values[name] = v
-	}
-	for name, raw := range act.Params {
-		if v, ok := scalar(raw); ok {
-			values[name] = v
-		}
-	}
-	missing := ""
-	text := placeholder.ReplaceAllStringFunc(act.Prompt, func(m string) string {
-		name := placeholder.FindStringSubmatch(m)[1]
-		v, ok := values[name]
-		if !ok {
-			missing = name
-		}
-		return clean(v)
-	})
-	if missing != "" {
-		return "", invalid("The action needs a value for "+missing+".", map[string]any{"field": "payload." + missing})
-	}
-	if strings.TrimSpace(text) == "" {
-		text = act.Label
-	}
-	return text, nil
-}
-
-// scalar returns a JSON string, number or boolean as people read it.
-func scalar(raw json.RawMessage) (string, bool) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return "", false
-	}
-	return scalarText(v)
-}
-
-func scalarText(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case json.Number:
-		// 320, 320.0 and 3.2e2 are one number, which a browser writes as 320.
-		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<53 {
-			return strconv.FormatFloat(f, 'f', -1, 64), true
-		}
-		return v.String(), true
-	case bool:
-		if v {
-			return "true", true
-		}
-		return "false", true
-	}
-	return "", false
-}
-
-// scalars collects every scalar in a payload.
-func scalars(payload json.RawMessage, into map[string]bool) {
-	dec := json.NewDecoder(bytes.NewReader(payload))
-	dec.UseNumber()
-	for {
-		tok, err := dec.Token()
-		if err != nil {
-			return
-		}
-		if v, ok := scalarText(tok); ok {
-			into[v] = true
-		}
-	}
-}
-
-// clean strips what could break out of the place a value is put into: control
-// characters, line ends and the marks that turn text around.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\r', r == '\t', r == '\u2028', r == '\u2029':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, s)
+	w.WriteHeader(http.StatusOK)
+	_, err = w.Write(out.Bytes())
+	return wrap("write audit log", err)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/turn"
 )
@@ -16,17 +17,15 @@ import (
 // The codes of requests that were refused before anything began. Those of
 // turns are in package turn; all are in schema/errors.json.
 const (
-	codeInvalidJSON       = "invalid_json"
-	codeUnknownField      = "unknown_field"
-	codeUnsupportedMedia  = "unsupported_media_type"
-	codeTooLarge          = "request_too_large"
-	codeUnauthorized      = "unauthorized"
-	codeForbidden         = "forbidden"
-	codeRateLimited       = "rate_limited"
-	codeMethodNotAllowed  = "method_not_allowed"
-	codeActionNotFound    = "action_not_found"
-	codeUnsupportedAction = "unsupported_action_kind"
-	codeInvalidToken      = "invalid_capability_token"
+	codeInvalidJSON      = "invalid_json"
+	codeUnknownField     = "unknown_field"
+	codeUnsupportedMedia = "unsupported_media_type"
+	codeTooLarge         = "request_too_large"
+	codeUnauthorized     = "unauthorized"
+	codeForbidden        = "forbidden"
+	codeRateLimited      = "rate_limited"
+	codeMethodNotAllowed = "method_not_allowed"
+	codeInvalidToken     = "invalid_capability_token"
 )
 
 // answer is an error that is told to the client.
@@ -71,6 +70,8 @@ var statuses = map[string]int{
 	turn.CodeKeyReused:      http.StatusUnprocessableEntity,
 	turn.CodeNotRetryable:   http.StatusConflict,
 	turn.CodeNotRefreshable: http.StatusConflict,
+	turn.CodeNotPaused:      http.StatusConflict,
+	turn.CodePayloadInvalid: http.StatusBadRequest,
 	turn.CodeStoreFull:      http.StatusInsufficientStorage,
 	turn.CodeStoreBusy:      http.StatusServiceUnavailable,
 	turn.CodeShuttingDown:   http.StatusServiceUnavailable,
@@ -84,6 +85,14 @@ func answerFor(err error) *answer {
 	if errors.As(err, &a) {
 		return a
 	}
+	var ae *action.Error
+	if errors.As(err, &ae) {
+		a := &answer{status: actionStatuses[ae.Code], code: ae.Code, message: ae.Message, retryable: ae.Retryable, after: ae.After, details: ae.Details, err: err}
+		if a.status == 0 {
+			a.status = http.StatusInternalServerError
+		}
+		return a
+	}
 	var te *turn.Error
 	if errors.As(err, &te) {
 		a := &answer{status: statuses[te.Code], code: te.Code, message: te.Message, retryable: te.Retryable, err: err}
@@ -93,7 +102,7 @@ func answerFor(err error) *answer {
 		if te.Msg != "" && te.Code == turn.CodeTurnRunning {
 			a.details = map[string]any{"msgId": te.Msg}
 		}
-		if a.status == http.StatusServiceUnavailable {
+		if a.status == http.StatusServiceUnavailable || te.Code == turn.CodeTurnRunning {
 			a.after = time.Second
 		}
 		return a

@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/internal/signing"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/store/memory"
@@ -29,6 +31,7 @@ import (
 // testModel answers by the last user message:
 //
 //	chart            a chart by a tool, then a sentence
+//	form             a form by a tool, then a sentence
 //	fail             the same with a tool that fails the first time
 //	hold             some text, then nothing until the turn is stopped
 //	long N           N words
@@ -54,11 +57,11 @@ func (testModel) Stream(ctx context.Context, req model.Request, on func(model.De
 	switch {
 	case last.Role == model.RoleTool:
 		return resp, say("East leads.")
-	case word == "chart" || word == "fail":
+	case word == "chart" || word == "fail" || word == "form":
 		if err := say("Here you are:\n\n"); err != nil {
 			return resp, err
 		}
-		name := map[string]string{"chart": "show_sales", "fail": "show_flaky"}[word]
+		name := map[string]string{"chart": "show_sales", "fail": "show_flaky", "form": "show_form"}[word]
 		resp.Calls = []model.Call{{ID: "call_1", Name: name, Arguments: json.RawMessage(`{"quarter":"2026Q3"}`), Raw: `{"quarter":"2026Q3"}`}}
 		resp.Finish = model.FinishToolCalls
 		return resp, nil
@@ -117,7 +120,22 @@ func testTools(t testing.TB) []tool.Tool {
 		)
 		return out.Chart(chartOf("East"))
 	}
+	form, err := tool.New(tool.Spec{Name: "show_form", Description: "Show a form."}, func(_ context.Context, _ quarter, out *tool.Out) error {
+		out.Actions(
+			block.Action{ID: "submit", Action: "export", Kind: block.ActionAPI},
+			block.Action{ID: "pay", Kind: block.ActionAPI},
+			block.Action{ID: "job", Kind: block.ActionAPI},
+			block.Action{ID: "guarded", Kind: block.ActionAPI},
+			block.Action{ID: "rated", Kind: block.ActionAPI},
+			block.Action{ID: "broken", Kind: block.ActionAPI},
+		)
+		return out.Block("form", 1, block.Meta{Title: "Export"}, json.RawMessage(`{"title":"Export","schema":{"type":"object","required":["name"],"properties":{"name":{"type":"string","maxLength":40}}}}`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return []tool.Tool{
+		form,
 		make("show_sales", chart),
 		make("show_flaky", func(ctx context.Context, q quarter, out *tool.Out) error {
 			if runs.Add(1) == 1 {
@@ -168,16 +186,21 @@ func newRigOn(t testing.TB, st store.Store, change ...func(*Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	actions, err := action.NewRegistry(testActions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	metrics := NewMetrics()
 	runner, err := turn.New(turn.Config{
-		Store: st, Model: testModel{}, Tools: tools, Registry: reg, Observer: metrics,
+		Store: st, Model: testModel{}, Tools: tools, Registry: reg, Observer: metrics, Actions: actions,
 		Limits: turn.Limits{Coalesce: -1},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	gateway := newGateway(t, st, runner, reg, actions, metrics)
 	cfg := Config{
-		Runner: runner, Store: st, Registry: reg, Auth: testAuth{}, Model: testModel{}.Info(), Metrics: metrics,
+		Runner: runner, Actions: gateway, Store: st, Registry: reg, Auth: testAuth{}, Model: testModel{}.Info(), Metrics: metrics,
 		Limits: Limits{RequestsPerSecond: -1, TurnsPerMinute: -1, StreamsPerUser: -1},
 	}
 	for _, c := range change {
@@ -191,12 +214,29 @@ func newRigOn(t testing.TB, st store.Store, change ...func(*Config)) *rig {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
+		_ = gateway.Close(ctx)
 		_ = runner.Shutdown(ctx)
 		r.srv.CloseClientConnections()
 		r.srv.Close()
 		st.Close()
 	})
 	return r
+}
+
+func newGateway(t testing.TB, st store.Store, runner *turn.Runner, reg *block.Registry, actions *action.Registry, metrics *Metrics) *action.Gateway {
+	t.Helper()
+	ring, err := signing.New(signing.Generate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := action.New(action.Config{
+		Store: st, Turns: runner, Actions: actions, Blocks: reg, Signer: ring, Observer: metrics,
+		Limits: action.Limits{Payload: 64 << 10, Backoff: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // as returns the rig with another user.

@@ -27,38 +27,22 @@ type messageBody struct {
 	Reasoning      string               `json:"reasoning,omitempty"`
 	Tools          []event.ToolActivity `json:"tools,omitempty"`
 	Siblings       []string             `json:"siblings"`
+	Feedback       *feedback            `json:"feedback,omitempty"`
+}
+
+// feedback is what the reader thinks of a message.
+type feedback struct {
+	Rating  string `json:"rating,omitempty"`
+	Comment string `json:"comment,omitempty"`
 }
 
 // rfc3339 writes a time of a record.
 func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// current returns a message with what its log holds beyond its record: the
-// record is written when a turn or follow-up ends.
+// current returns a message with what its log and the states of its blocks hold
+// beyond its record.
 func (s *server) current(r *http.Request, m store.Message) (store.Message, error) {
-	if m.Role != store.RoleAssistant {
-		return m, nil
-	}
-	last, _, err := s.Store.Last(r.Context(), m.ID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && last <= m.Seq {
-		return m, nil
-	}
-	if err != nil {
-		return m, err
-	}
-	st, err := event.Fold(s.Store.Read(r.Context(), m.ID, 0))
-	if err != nil {
-		return m, err
-	}
-	if st.Seq <= m.Seq {
-		return m, nil
-	}
-	m.Reasoning, m.Tools = st.Reasoning, st.Tools
-	m.Seq, m.Blocks, m.Status = st.Seq, st.Blocks, st.Status
-	m.FinishReason, m.Usage, m.Err = st.FinishReason, st.Usage, st.Err
-	if st.Start.Model != nil {
-		m.Model = st.Start.Model
-	}
-	return m, nil
+	return store.Current(r.Context(), s.Store, m)
 }
 
 // message makes the body of a message for the reader of a request.
@@ -74,6 +58,9 @@ func (s *server) message(r *http.Request, m store.Message) (messageBody, error) 
 	}
 	if m.Usage != (event.Usage{}) {
 		b.Usage = &m.Usage
+	}
+	if f := m.Feedback; f != nil && (f.Rating != "" || f.Comment != "") {
+		b.Feedback = &feedback{f.Rating, f.Comment}
 	}
 	if len(b.Siblings) == 0 {
 		b.Siblings = []string{m.ID}

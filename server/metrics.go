@@ -9,12 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/turn"
 )
 
-// Metrics counts what happens, for Prometheus. It implements turn.Observer, so
-// that one value serves the runner and the server.
+// Metrics counts what happens, for Prometheus. It implements turn.Observer and
+// action.Observer, so that one value serves runner, gateway and server.
 type Metrics struct {
 	registry *prometheus.Registry
 	handler  http.Handler
@@ -29,13 +30,19 @@ type Metrics struct {
 	modelTokens  *prometheus.CounterVec
 	toolCalls    *prometheus.CounterVec
 	toolSeconds  *prometheus.HistogramVec
+	actions      *prometheus.CounterVec
+	actionTime   *prometheus.HistogramVec
+	blockActions *prometheus.CounterVec
 	events       prometheus.Counter
 	commits      prometheus.Counter
 	requests     *prometheus.CounterVec
 	seconds      *prometheus.HistogramVec
 }
 
-var _ turn.Observer = (*Metrics)(nil)
+var (
+	_ turn.Observer   = (*Metrics)(nil)
+	_ action.Observer = (*Metrics)(nil)
+)
 
 // NewMetrics returns metrics with a registry of their own.
 func NewMetrics() *Metrics {
@@ -69,6 +76,9 @@ func NewMetrics() *Metrics {
 	m.modelTokens = counters("model_tokens_total", "Tokens, by model and direction.", "model", "direction")
 	m.toolCalls = counters("tool_calls_total", "Tool calls, by tool and status.", "tool", "status")
 	m.toolSeconds = times("tool_call_duration_seconds", "Length of tool calls.", long, "tool")
+	m.actions = counters("actions_total", "Actions that people asked for, by action and what became of it.", "action", "outcome")
+	m.actionTime = times("action_duration_seconds", "Time to answer actions.", long, "action")
+	m.blockActions = counters("block_actions_total", "Uses of blocks that clients reported, by kind.", "action")
 	m.events = counter("events_total", "Events made durable.")
 	m.commits = counter("event_commits_total", "Commits that made events durable.")
 	m.requests = counters("http_requests_total", "Answered requests, by route and status.", "route", "status")
@@ -112,6 +122,20 @@ func (m *Metrics) ModelCall(name string, d, first time.Duration, u model.Usage, 
 func (m *Metrics) ToolCall(name, status string, d time.Duration) {
 	m.toolCalls.WithLabelValues(name, status).Inc()
 	m.toolSeconds.WithLabelValues(name).Observe(d.Seconds())
+}
+
+// Action implements action.Observer.
+func (m *Metrics) Action(name, outcome string, d time.Duration) {
+	m.actions.WithLabelValues(name, outcome).Inc()
+	m.actionTime.WithLabelValues(name).Observe(d.Seconds())
+}
+
+// blockAction counts a reported use of a block.
+func (m *Metrics) blockAction(kind string) {
+	if !telemetryActions[kind] {
+		kind = "other"
+	}
+	m.blockActions.WithLabelValues(kind).Inc()
 }
 
 // Events implements turn.Observer.

@@ -157,7 +157,7 @@ func TestActions(t *testing.T) {
 	started := func(body map[string]any) string {
 		t.Helper()
 		got := want[map[string]string](r, 202, "POST", "/v1/chat/actions", body)
-		if got["conversationId"] != s.conversation() {
+		if got["conversationId"] != s.conversation() || got["status"] != "accepted" {
 			t.Errorf("conversation %s", got["conversationId"])
 		}
 		r.settled(got["msgId"])
@@ -213,8 +213,7 @@ func TestActions(t *testing.T) {
 	for field, value := range map[string]string{"msgId": "m_none", "blockId": "b_none"} {
 		body := post("plain", nil)
 		body[field] = value
-		code := map[string]string{"msgId": "not_found", "blockId": "action_not_found"}[field]
-		r.refused(404, code, "POST", "/v1/chat/actions", body)
+		r.refused(404, "action_not_found", "POST", "/v1/chat/actions", body)
 	}
 	for _, field := range []string{"msgId", "blockId", "actionId", "idempotencyKey"} {
 		body := post("plain", nil)
@@ -231,40 +230,6 @@ func TestActions(t *testing.T) {
 	hold := r.ask(s.conversation(), "hold")
 	r.until(hold, "text_delta")
 	r.refused(409, "turn_running", "POST", "/v1/chat/actions", post("plain", nil))
-}
-
-func TestPromptText(t *testing.T) {
-	b := block.Block{Payload: json.RawMessage(`{"rows":[{"a":"x\u202ey\nz","b":true,"c":1e3}]}`)}
-	got, err := promptText(b, block.Action{Prompt: "{{a}}|{{b}}|{{c}}|{{fixed}}|{{ not a name }}", Params: map[string]json.RawMessage{"fixed": json.RawMessage(`7`)}},
-		json.RawMessage(`{"a":"x\u202ey\nz","b":true,"c":1000}`))
-	if err != nil || got != "xy z|true|1000|7|{{ not a name }}" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	// A value that looks like a template is a value.
-	b.Payload = json.RawMessage(`["{{b}}","secret"]`)
-	got, err = promptText(b, block.Action{Prompt: "{{a}}"}, json.RawMessage(`{"a":"{{b}}","b":"secret"}`))
-	if err != nil || got != "{{b}}" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if got, err = promptText(b, block.Action{Label: "Do it"}, nil); err != nil || got != "Do it" {
-		t.Errorf("without a template: %q, %v", got, err)
-	}
-	act := block.Action{Prompt: "{{a}}", InputSchema: json.RawMessage(`{"type":"object","required":["a"],"properties":{"a":{"const":"secret"}}}`)}
-	if got, err = promptText(b, act, json.RawMessage(`{"a":"secret"}`)); err != nil || got != "secret" {
-		t.Errorf("by schema: %q, %v", got, err)
-	}
-	for _, payload := range []string{``, `{"a":"{{b}}"}`} {
-		if _, err = promptText(b, act, json.RawMessage(payload)); err == nil {
-			t.Errorf("%q fits the schema", payload)
-		}
-	}
-	if !locked(json.RawMessage(`{"locked":true}`)) || locked(nil) || locked(json.RawMessage(`{"locked":false}`)) || locked(json.RawMessage(`7`)) {
-		t.Error("locked")
-	}
-	bl := []block.Block{{ID: "b", Status: block.StatusDone, State: json.RawMessage(`{"locked":true}`), Actions: []block.Action{{ID: "a"}}}}
-	if _, _, err := find(bl, "b", "a"); answerFor(err).code != "action_not_found" {
-		t.Errorf("locked block: %v", err)
-	}
 }
 
 // Someone else's id is not found, whatever is done with it.
@@ -292,6 +257,9 @@ func TestIsolation(t *testing.T) {
 			if rt.method == "PATCH" {
 				body = map[string]string{"title": "mine"}
 			}
+			if strings.HasSuffix(rt.path, "/feedback") {
+				body = map[string]string{"rating": "down"}
+			}
 			status, code := 404, "not_found"
 			if mallory.user == "" {
 				status, code = 401, "unauthorized"
@@ -310,7 +278,7 @@ func TestIsolation(t *testing.T) {
 	} {
 		mallory.refused(404, "not_found", "POST", "/v1/chat", body)
 	}
-	mallory.refused(404, "not_found", "POST", "/v1/chat/actions", map[string]any{"msgId": s.msg(), "blockId": st.Blocks[1].ID, "actionId": "plain", "idempotencyKey": "12345678"})
+	mallory.refused(404, "action_not_found", "POST", "/v1/chat/actions", map[string]any{"msgId": s.msg(), "blockId": st.Blocks[1].ID, "actionId": "plain", "idempotencyKey": "12345678"})
 	if list := want[struct{ Items []conversationBody }](mallory, 200, "GET", "/v1/conversations?q=fail", nil); len(list.Items) != 0 {
 		t.Errorf("a search found %v", list.Items)
 	}
@@ -638,8 +606,13 @@ func TestCodesArePublished(t *testing.T) {
 	known := schema.Errors()
 	for _, code := range []string{
 		codeInvalidJSON, codeUnknownField, codeUnsupportedMedia, codeTooLarge, codeUnauthorized, codeForbidden,
-		codeRateLimited, codeMethodNotAllowed, codeActionNotFound, codeUnsupportedAction, codeInvalidToken,
+		codeRateLimited, codeMethodNotAllowed, codeInvalidToken,
 	} {
+		if _, ok := known[code]; !ok {
+			t.Errorf("%s is not published", code)
+		}
+	}
+	for code := range actionStatuses {
 		if _, ok := known[code]; !ok {
 			t.Errorf("%s is not published", code)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/turn"
 )
 
@@ -24,13 +25,17 @@ type Turns interface {
 	Rerun(ctx context.Context, req turn.BlockRequest) (turn.Started, error)
 }
 
-// Config is what a server is made of. Runner, Store, Registry and Auth are
-// required.
+// Config is what a server is made of. Runner, Actions, Store, Registry and Auth
+// are required.
 type Config struct {
 	Runner   Turns
+	Actions  Actions
 	Store    store.Store
 	Registry *block.Registry
 	Auth     Auth
+	// Auditor says who may read the audit log of their whole tenant; nil lets
+	// nobody. One's own entries everybody may read.
+	Auditor func(tool.Caller) bool
 	// Model is named to the page.
 	Model model.Info
 	// Allow lists where the page may lead to.
@@ -130,8 +135,8 @@ type route struct {
 
 // New returns the handler of a whole installation.
 func New(cfg Config) (http.Handler, error) {
-	if cfg.Runner == nil || cfg.Store == nil || cfg.Registry == nil || cfg.Auth == nil {
-		return nil, errors.New("server: runner, store, registry and auth are required")
+	if cfg.Runner == nil || cfg.Actions == nil || cfg.Store == nil || cfg.Registry == nil || cfg.Auth == nil {
+		return nil, errors.New("server: runner, actions, store, registry and auth are required")
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -194,6 +199,9 @@ func (s *server) table() []route {
 		{"GET", "/v1/messages/{id}/events", authenticated, s.getEvents},
 		{"GET", "/v1/messages/{id}/trajectory", authenticated, s.getTrajectory},
 		{"POST", "/v1/messages/{id}/stop", authenticated, s.postStop},
+		{"POST", "/v1/messages/{id}/feedback", authenticated, s.postFeedback},
+		{"POST", "/v1/telemetry/block-action", authenticated, s.postTelemetry},
+		{"GET", "/v1/audit", authenticated, s.getAudit},
 		{"GET", "/v1/conversations", authenticated, s.getConversations},
 		{"POST", "/v1/conversations", authenticated, s.postConversation},
 		{"GET", "/v1/conversations/{id}", authenticated, s.getConversation},
