@@ -31,9 +31,13 @@ export async function serveFiles(dir) {
     createReadStream(file).pipe(response);
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
+  server.unref();
   const address = /** @type {import("node:net").AddressInfo} */ (server.address());
   return {
     url: `http://127.0.0.1:${address.port}`,
-    stop: () => new Promise((resolve) => server.close(resolve)),
+    stop() {
+      server.close();
+      server.closeAllConnections();
+    },
   };
 }

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
+import { obstacles } from "../lib/axe.mjs";
 import { launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import { askAndWait, assertClean, blocks, composer, drawn, until } from "../lib/chat.mjs";
 import { startDemoModel, startServer } from "../lib/server.mjs";
-
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** @type {import("playwright-core").Browser} */
 let browser;
@@ -46,26 +43,6 @@ after(async () => {
   await server?.stop();
   await model?.stop();
 });
-
-/**
- * What a check of accessibility finds that keeps people out.
- * @param {import("playwright-core").Page} page
- * @returns {Promise<string[]>}
- */
-async function obstacles(page) {
-  // The protocol of the debugger is not bound by the page's policy.
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { violations } = await /** @type {any} */ (window).axe.run(document, {
-      resultTypes: ["violations"],
-    });
-    return violations
-      .filter((/** @type {any} */ v) => ["serious", "critical"].includes(v.impact))
-      .flatMap((/** @type {any} */ v) =>
-        v.nodes.map((/** @type {any} */ n) => `${v.id}: ${n.target.join(" ")} ${n.failureSummary}`),
-      );
-  });
-}
 
 const lang = (/** @type {string} */ name) => (name === "zh" ? "zh-CN" : "en-US");
 

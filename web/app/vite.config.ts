@@ -13,12 +13,29 @@ function woff2Only(): Plugin {
   };
 }
 
+/** Writes the page a second time, as the gallery: the same files under a document that says so. */
+function galleryPage(): Plugin {
+  const mark = (html: string) => html.replace("<html ", '<html data-page="gallery" ');
+  return {
+    name: "inlay-gallery-page",
+    enforce: "post",
+    transformIndexHtml: (html, { originalUrl }) =>
+      originalUrl?.startsWith("/gallery") ? mark(html) : html,
+    generateBundle(_, bundle) {
+      const page = bundle["index.html"];
+      if (page?.type !== "asset") throw new Error("index.html is not among the assets");
+      const source = mark(String(page.source));
+      this.emitFile({ type: "asset", fileName: "gallery.html", source });
+    },
+  };
+}
+
 const server = process.env.INLAY_SERVER ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   root: import.meta.dirname,
   base: "./",
-  plugins: [woff2Only(), react()],
+  plugins: [woff2Only(), react(), galleryPage()],
   resolve: { conditions: ["inlay-source", "module", "browser", "development|production"] },
   build: {
     outDir: process.env.INLAY_DIST ?? "../dist",
@@ -30,9 +47,6 @@ export default defineConfig({
     reportCompressedSize: false,
     modulePreload: { polyfill: false },
     target: "es2022",
-    rolldownOptions: {
-      input: ["index.html", "gallery.html"].map((page) => `${import.meta.dirname}/${page}`),
-    },
   },
   server: {
     // The gallery shows the vectors that the server is tested with.

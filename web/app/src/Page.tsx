@@ -7,6 +7,8 @@ import type {
 } from "@inlay-ui/client";
 import { useChat } from "@inlay-ui/react";
 import {
+  lazy,
+  Suspense,
   useCallback,
   useEffect,
   useLayoutEffect,
@@ -16,6 +18,7 @@ import {
   useSyncExternalStore,
 } from "react";
 import { Announcer, announcements } from "./announce.ts";
+import type { AttachmentsHandle } from "./components/Attachments.tsx";
 import { Composer } from "./components/Composer.tsx";
 import { DemoBadge } from "./components/DemoBadge.tsx";
 import { EmptyState } from "./components/EmptyState.tsx";
@@ -34,7 +37,10 @@ import { type Failure, needsSignIn, toFailure } from "./errors.ts";
 import { languageTag, useLang, useText } from "./i18n/index.ts";
 import { type PageCommand, pageCommand, takesText } from "./keyboard.ts";
 import type { Settings } from "./settings.ts";
-import { lastUserMessage, pendingBlock } from "./transcript.ts";
+import { attachmentBlock, lastUserMessage, pendingBlock } from "./transcript.ts";
+
+// A file is rarely sent: what it takes comes after the page is there.
+const Attachments = lazy(() => import("./components/Attachments.tsx"));
 
 const narrowQuery = "(max-width: 799px)";
 const newDraft = "";
@@ -78,6 +84,8 @@ export function Page({
   const [dismissed, setDismissed] = useState<unknown>(null);
 
   const composer = useRef<HTMLTextAreaElement>(null);
+  const attached = useRef<AttachmentsHandle>(null);
+  const [filesReady, setFilesReady] = useState(true);
   const search = useRef<HTMLInputElement>(null);
   const toggle = useRef<HTMLButtonElement>(null);
   const empty = route.conversationId === null && messages.length === 0;
@@ -107,6 +115,7 @@ export function Page({
     if (conversationId === null && startedId !== null) go(startedId, "replace");
   }, [conversationId, startedId, go]);
 
+  const say = useCallback((text: string) => announcer.say(text), [announcer]);
   useAnnouncements(messages, chat.conversationId ?? null, announcer);
 
   // The list shows the new title, order and running mark when a turn begins and ends.
@@ -174,9 +183,19 @@ export function Page({
     const key = draftKey;
     setDrafts((old) => ({ ...old, [key]: "" }));
     feed.jump();
-    if (await chat.send(text)) return;
-    // The text is given back unless the reader already wrote something else.
+    const files = attached.current?.take() ?? [];
+    const assets = files.flatMap((file) => file.asset ?? []);
+    const options =
+      assets.length === 0
+        ? {}
+        : { attachments: assets.map(({ id }) => id), blocks: assets.map(attachmentBlock) };
+    if (await chat.send(text, options)) {
+      attached.current?.sent(files);
+      return;
+    }
+    // What was written is given back unless the reader already wrote something else.
     setDrafts((old) => ({ ...old, [key]: old[key] || text }));
+    attached.current?.restore(key, files);
   };
 
   const stop = useCallback(() => {
@@ -439,6 +458,22 @@ export function Page({
             onSend={() => void ask(draft.trim())}
             onStop={stop}
             onEditLast={editLast}
+            waiting={!filesReady}
+            attachments={
+              config.uploads?.enabled && (
+                <Suspense fallback={<span className="page-attach-place" />}>
+                  <Attachments
+                    client={client}
+                    limits={config.uploads}
+                    draft={draftKey}
+                    field={composer}
+                    handle={attached}
+                    onReady={setFilesReady}
+                    announce={say}
+                  />
+                </Suspense>
+              )
+            }
           />
           {(config.demo || config.model.kind === "scripted") && <DemoBadge />}
         </div>

@@ -1,4 +1,4 @@
-import type { Block, Message } from "@inlay-ui/client";
+import type { Asset, Block, Message } from "@inlay-ui/client";
 
 /**
  * A message as Markdown, for the clipboard: text as it was written, every
@@ -72,4 +72,14 @@ export function pendingBlock(messages: readonly Message[]): Block | null {
 
 function locked(state: unknown): boolean {
   return typeof state === "object" && state !== null && "locked" in state && state.locked === true;
+}
+
+/** The block that a message shows of a file before the server has answered. */
+export function attachmentBlock(asset: Asset): Block {
+  const { id, name, mime, size, preview, width, height } = asset;
+  const base = { id: `local_${id}`, version: 1, status: "done", rev: 1 } as const;
+  if (mime.startsWith("image/")) {
+    return { ...base, type: "image", payload: { assetId: id, alt: name, width, height } };
+  }
+  return { ...base, type: "file", payload: { assetId: id, name, mime, size, preview } };
 }

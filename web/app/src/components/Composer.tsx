@@ -1,17 +1,25 @@
-import { type FormEvent, type KeyboardEvent, type RefObject, useId, useLayoutEffect } from "react";
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useId,
+  useLayoutEffect,
+} from "react";
 import { languageTag, useLang, useText } from "../i18n/index.ts";
 import { composerCommand } from "../keyboard.ts";
 import { Icon } from "./Icon.tsx";
 
 const encoder = new TextEncoder();
 
-function bytesText(bytes: number, tag: string): string {
-  const kilo = bytes >= 1024;
+/** A size in words. */
+export function bytesText(bytes: number, tag: string): string {
+  const at = bytes >= 1 << 20 ? 2 : bytes >= 1024 ? 1 : 0;
   return new Intl.NumberFormat(tag, {
     style: "unit",
-    unit: kilo ? "kilobyte" : "byte",
+    unit: ["byte", "kilobyte", "megabyte"][at],
     maximumFractionDigits: 1,
-  }).format(kilo ? bytes / 1024 : bytes);
+  }).format(bytes / 1024 ** at);
 }
 
 /** Grows a text field with its text up to the height its style sheet allows. */
@@ -36,6 +44,8 @@ export function Composer({
   onSend,
   onStop,
   onEditLast,
+  attachments,
+  waiting = false,
 }: {
   field: RefObject<HTMLTextAreaElement | null>;
   text: string;
@@ -45,6 +55,10 @@ export function Composer({
   onSend: () => void;
   onStop: () => void;
   onEditLast: () => void;
+  /** What stands before the field: the files of the message. */
+  attachments?: ReactNode;
+  /** The message cannot be sent yet: a file of it is on its way, or failed. */
+  waiting?: boolean;
 }) {
   const t = useText();
   const tag = languageTag(useLang());
@@ -53,7 +67,7 @@ export function Composer({
 
   const size = limit === undefined ? 0 : encoder.encode(text).length;
   const tooLong = limit !== undefined && limit > 0 && size > limit;
-  const ready = text.trim() !== "" && !tooLong;
+  const ready = text.trim() !== "" && !tooLong && !waiting;
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -82,6 +96,7 @@ export function Composer({
         </p>
       )}
       <div className="page-composer-box">
+        {attachments}
         <textarea
           ref={field}
           id={`${id}-text`}
@@ -116,7 +131,7 @@ export function Composer({
             type="submit"
             className="page-send"
             aria-label={t("composer.send")}
-            title={t("composer.send")}
+            title={t(waiting ? "composer.waiting" : "composer.send")}
             aria-disabled={!ready}
             onClick={(event) => {
               // The second half of a double click on "stop" must not send.

@@ -22,6 +22,10 @@ const shapes = {
       <circle cx="18.5" cy="12" r="1" />
     </>
   ),
+  attach: (
+    <path d="m19.5 11-7.6 7.6a4.6 4.6 0 0 1-6.5-6.5l7.9-7.9a3.1 3.1 0 0 1 4.4 4.4l-7.9 7.9a1.55 1.55 0 0 1-2.2-2.2l7.2-7.2" />
+  ),
+  file: <path d="M6.5 3.5h7l4 4v13h-11zM13.5 3.5v4h4" />,
   send: <path d="M12 19V5M6 11l6-6 6 6" />,
   stop: <rect x="7" y="7" width="10" height="10" rx="1.5" className="page-icon-solid" />,
   copy: (

@@ -1,0 +1,46 @@
+import { until } from "./chat.mjs";
+
+/** @typedef {import("playwright-core").Page} Page */
+
+/**
+ * Waits until the gallery is drawn and at rest: nothing is a skeleton but what
+ * is loading by its own account.
+ * @param {Page} page
+ */
+export async function galleryDrawn(page) {
+  await page.locator(".gallery[data-ready]").waitFor();
+  await until("everything is drawn", () =>
+    page.evaluate(() => {
+      const done = '[data-block-status="done"]';
+      if (document.querySelector(`${done} .inlay-skeleton`)) return false;
+      return Array.from(document.querySelectorAll(`${done} img`)).every(
+        (e) => /** @type {HTMLImageElement} */ (e).complete,
+      );
+    }),
+  );
+  // Heights that depend on others settle within a few frames.
+  let before = -1;
+  await until("the page rests", async () => {
+    const now = await page.evaluate(() => document.documentElement.scrollHeight);
+    const rests = now === before;
+    before = now;
+    return rests;
+  });
+}
+
+/** The types that the gallery has. @param {Page} page @returns {Promise<string[]>} */
+export async function galleryTypes(page) {
+  await page.locator(".gallery[data-ready]").waitFor();
+  const values = await page
+    .getByLabel(/^(Type|类型)$/)
+    .locator("option")
+    .evaluateAll((all) => all.map((e) => /** @type {HTMLOptionElement} */ (e).value));
+  return values.filter((value) => value !== "");
+}
+
+/** The names of the cases that are shown. @param {Page} page @returns {Promise<string[]>} */
+export function cases(page) {
+  return page
+    .locator("[data-case]")
+    .evaluateAll((all) => all.map((e) => e.getAttribute("data-case") ?? ""));
+}

@@ -1,0 +1,42 @@
+// Takes pictures of the whole gallery for review: each type in both themes and
+// languages, at 360 and 1280 px.
+//
+//	npm run shots -- DIR [type…]
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { launchBrowser, openPage } from "./lib/browser.mjs";
+import { galleryDrawn, galleryTypes } from "./lib/gallery.mjs";
+import { startServer } from "./lib/server.mjs";
+
+const [dir, ...wanted] = process.argv.slice(2);
+if (!dir) {
+  console.error("usage: node shots.mjs DIR [type…]");
+  process.exit(2);
+}
+mkdirSync(dir, { recursive: true });
+const browser = await launchBrowser();
+const server = await startServer();
+const first = await openPage(browser, server.url, { path: "/gallery?type=frame" });
+const types = wanted.length > 0 ? wanted : await galleryTypes(first);
+await first.context().close();
+const problems = [];
+for (const width of [1280, 360]) {
+  for (const theme of /** @type {const} */ (["light", "dark"])) {
+    for (const lang of ["en", "zh"]) {
+      const page = await openPage(browser, server.url, { theme, width, path: "/favicon.svg" });
+      for (const type of types) {
+        await page.goto(
+          `${server.url}/gallery?bare=1&type=${type}&lang=${lang}&theme=${theme}&width=full`,
+        );
+        await galleryDrawn(page);
+        const path = join(dir, `${type}-${width}-${theme}-${lang}.png`);
+        await page.screenshot({ path, fullPage: true, animations: "disabled", caret: "hide" });
+      }
+      problems.push(...page.problems);
+      await page.context().close();
+    }
+  }
+}
+await browser.close();
+await server.stop();
+if (problems.length > 0) throw new Error(problems.join("\n"));

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { obstacles } from "../lib/axe.mjs";
+import { launchBrowser, openPage } from "../lib/browser.mjs";
+import { assertClean, until } from "../lib/chat.mjs";
+import { serveFiles } from "../lib/files.mjs";
+import { cases, galleryDrawn, galleryTypes } from "../lib/gallery.mjs";
+import { binary, startServer } from "../lib/server.mjs";
+
+/** @type {import("playwright-core").Browser} */
+let browser;
+/** @type {import("../lib/server.mjs").Server} */
+let server;
+/** @type {string[]} */
+let types;
+
+before(async () => {
+  browser = await launchBrowser();
+  server = await startServer();
+  const page = await openPage(browser, server.url, { path: "/gallery?lang=en&type=frame" });
+  types = await galleryTypes(page);
+  await page.context().close();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/**
+ * Opens a view of the gallery, in which every request but those for its own
+ * files counts as a problem.
+ * @param {string} query
+ * @param {import("../lib/browser.mjs").Options} [options]
+ */
+async function open(query, options = {}) {
+  const page = await openPage(browser, server.url, { ...options, path: "about:blank" });
+  page.on("request", (request) => {
+    const { pathname, protocol } = new URL(request.url());
+    if (["blob:", "data:"].includes(protocol)) return;
+    if (!/^\/(gallery|favicon\.svg|assets\/.*)$/.test(pathname)) {
+      page.problems.push(`request for ${pathname}`);
+    }
+  });
+  await page.goto(`${server.url}/gallery?${query}`);
+  await galleryDrawn(page);
+  return page;
+}
+
+/** The types in as many parts as there are tests. @param {number} parts */
+function shares(parts) {
+  return Array.from({ length: parts }, (_, n) => types.filter((_, at) => at % parts === n));
+}
+
+test("the gallery has every type that the server knows", async () => {
+  const { blocks } = await server.api("/v1/blocks");
+  const known = blocks.map((/** @type {{type: string}} */ b) => b.type.replace(/^inlay\./, ""));
+  assert.deepEqual(
+    known.filter((/** @type {string} */ type) => !types.includes(type)),
+    [],
+  );
+  for (const own of ["frame", "message"]) assert.ok(types.includes(own));
+});
+
+for (const theme of /** @type {const} */ (["light", "dark"])) {
+  for (const lang of ["en", "zh"]) {
+    test(`every case is drawn, without errors or obstacles: ${theme}, ${lang}`, async () => {
+      for (const share of shares(2)) {
+        const page = await open(`type=${share}&lang=${lang}&theme=${theme}`, { theme });
+        const empty = await page.locator("[data-case]").evaluateAll((all) =>
+          all
+            .filter((e) => {
+              const stage = e.querySelector(".gallery-stage");
+              return !stage || stage.getBoundingClientRect().height < 10;
+            })
+            .map((e) => e.getAttribute("data-case")),
+        );
+        assert.deepEqual(empty, [], "nothing is drawn");
+        assert.deepEqual(await obstacles(page), []);
+        assertClean(page);
+        await page.context().close();
+      }
+    });
+  }
+}
+
+for (const lang of ["en", "zh"]) {
+  test(`nothing is wider than a screen of 360 px: ${lang}`, async () => {
+    const page = await open(`lang=${lang}&width=full&theme=light`, {
+      width: 360,
+      height: 740,
+      touch: true,
+    });
+    const wide = await page.evaluate(() => {
+      const found = [];
+      const { scrollWidth } = document.documentElement;
+      if (scrollWidth > innerWidth) found.push(`the page: ${scrollWidth}`);
+      for (const e of document.querySelectorAll("[data-case] .gallery-stage > *")) {
+        const { left, right } = e.getBoundingClientRect();
+        if (left < -0.5 || right > innerWidth + 0.5) {
+          found.push(e.closest("[data-case]")?.getAttribute("data-case"));
+        }
+      }
+      return found;
+    });
+    assert.deepEqual(wide, []);
+    assertClean(page);
+    await page.context().close();
+  });
+}
+
+test("what is chosen is in the address, and read from it", async () => {
+  const page = await open("lang=en&type=frame");
+  await page.getByLabel("Type", { exact: true }).selectOption("message");
+  await page.getByLabel("Language").selectOption("zh");
+  await page.getByLabel("主题").selectOption("dark");
+  await page.locator('[data-case="message-paused"]').waitFor();
+  assert.match(page.url(), /\?type=message&lang=zh&theme=dark$/);
+  const all = await cases(page);
+  await page.reload();
+  await galleryDrawn(page);
+  assert.deepEqual(await cases(page), all);
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.locator('[data-case="message-failed"] h3 a').click();
+  await galleryDrawn(page);
+  assert.deepEqual(await cases(page), ["message-failed"]);
+  await page.getByRole("button", { name: "显示全部" }).click();
+  assert.deepEqual(await cases(page), all);
+  assertClean(page);
+  await page.context().close();
+});
+
+test("what would be sent is shown, and nothing is sent", async () => {
+  const page = await open("lang=en&type=frame,message");
+  const rated = page.locator('[data-case="message-done"]');
+  await rated.getByRole("button", { name: "Poor answer" }).click();
+  await rated.getByLabel("What was wrong with it? (optional)").fill("Too short");
+  await page.keyboard.press("Enter");
+  await rated.getByText('"comment": "Too short"').waitFor();
+  const focused = await page.evaluate(() => document.activeElement?.getAttribute("data-thumb"));
+  assert.equal(focused, "down");
+
+  const failed = page.locator('[data-case="frame-error-retryable"]');
+  await failed.getByRole("button", { name: "Try again" }).click();
+  await failed.locator('[data-block-status="loading"]').waitFor();
+  await failed.locator('[data-block-status="done"]').waitFor();
+  await failed.getByText("POST /v1/chat/blocks/b_frame-error-retryable/retry").waitFor();
+
+  const acts = page.locator('[data-case="frame-actions"]');
+  await acts.getByRole("button", { name: "Show by region" }).click();
+  await acts.getByText("POST /v1/chat/actions").first().waitFor();
+  assertClean(page);
+  await page.context().close();
+});
+
+test("the gallery as files runs on a server that only hands them out", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "inlay-gallery-"));
+  execFileSync(binary, ["gallery", "--out", dir]);
+  const files = await serveFiles(dir);
+  const page = await openPage(browser, files.url, { path: "/?lang=en&type=chart,frame" });
+  await galleryDrawn(page);
+  await until("a chart is drawn", () => page.locator("canvas, figure").count());
+  assert.ok((await cases(page)).length > 10);
+  assertClean(page);
+  await page.context().close();
+  files.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
