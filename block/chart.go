@@ -279,7 +279,37 @@ func checkChart(payload json.RawMessage) error {
 	if c.Type == ChartGauge && len(c.Data) > 1 {
 		v.add("/data", "a gauge shows one row")
 	}
+	c.checkAxes(&v)
 	return v.err()
+}
+
+// checkAxes demands that what is said of axes can be drawn on them.
+func (c Chart) checkAxes(v *violations) {
+	for i, r := range c.Refs {
+		path := fmt.Sprintf("/refs/%d/value", i)
+		_, number := toFloat(r.Value)
+		switch {
+		case r.Axis != "x" && !number:
+			v.add(path, "must be a number on an axis of values")
+		case r.Axis == "x" && c.X == nil:
+			v.add(path, "there is no x")
+		case r.Axis == "x" && c.X.Type == "number" && !number:
+			v.add(path, "must be a number on an axis of numbers")
+		case r.Axis == "x" && c.X.Type == "time" && !validTime(r.Value):
+			v.add(path, "must be an ISO 8601 time or epoch milliseconds")
+		}
+	}
+	for _, a := range []struct {
+		name string
+		*ChartAxis
+	}{{"y", c.Y}, {"y2", c.Y2}} {
+		if a.ChartAxis != nil && a.Min != nil && a.Max != nil && *a.Max < *a.Min {
+			v.add("/"+a.name+"/max", "is less than min")
+		}
+	}
+	if t := c.Truncated; t != nil && t.Total < t.Shown {
+		v.add("/truncated/total", "is less than shown")
+	}
 }
 
 // checkFields demands of every field that is named that some row has it.

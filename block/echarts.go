@@ -129,7 +129,7 @@ func scanOption(v *violations, path []string, x any) {
 		switch {
 		case functionLike.MatchString(x):
 			v.add(jsonx.Pointer(path...), "looks like a function")
-		case addressLike.MatchString(x):
+		case addressLike.MatchString(x) && !strings.HasPrefix(x, "path://"): // path:// is a shape
 			v.add(jsonx.Pointer(path...), "is an address: nothing is loaded or opened by a chart")
 		case markupLike.MatchString(x) && (strings.Contains(strings.ToLower(name), "formatter") || strings.ContainsAny(x, "<")):
 			v.add(jsonx.Pointer(path...), "looks like HTML")
