@@ -505,15 +505,21 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// An answer that did not let the second attempt in says nothing of the first.
-func TestNotLetInAgain(t *testing.T) {
-	for code, want := range map[string]string{block.CodeNotAuthorized: "unknown", "": "failed"} {
-		n := 0
+// A second attempt that is refused says nothing of a first that may have
+// happened; one that succeeds says that it is done.
+func TestRefusedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		second, third error
+		want          string
+		runs          int32
+	}{
+		"refused for good": {&tool.Error{Message: "No."}, &tool.Error{Message: "No."}, "unknown", 3},
+		"busy, then done":  {&tool.Error{Message: "Busy."}, nil, "done", 3},
+		"done":             {nil, nil, "done", 2},
+	} {
+		var n atomic.Int32
 		def := export(func(context.Context, Call, *tool.Out) (Result, error) {
-			if n++; n == 1 {
-				return Result{}, errors.New("EOF")
-			}
-			return Result{}, &tool.Error{Code: code, Message: "No."}
+			return Result{}, []error{errors.New("EOF"), c.second, c.third}[n.Add(1)-1]
 		})
 		def.Idempotent = true
 		r := newRig(t, def)
@@ -521,8 +527,8 @@ func TestNotLetInAgain(t *testing.T) {
 		if _, _, err := r.do(r.press(m, "submit", `{"name":"x"}`)); err != nil {
 			t.Fatal(err)
 		}
-		if got := statusOf(blockOf(t, r.logged(m.ID)).State); got != want {
-			t.Errorf("code %q: %s, want %s", code, got, want)
+		if got := statusOf(blockOf(t, r.logged(m.ID)).State); got != c.want || n.Load() != c.runs {
+			t.Errorf("%s: %s after %d runs", name, got, n.Load())
 		}
 	}
 }

@@ -238,13 +238,11 @@ func (j *job) attempts(ctx context.Context) end {
 		last = err
 		v := judge(reg, err)
 		j.g.cfg.Logger.Warn("action failed", "action", reg.Name, "call", j.call.ID, "attempt", attempt, "known", v == refused, "err", err)
-		if v == refused {
-			if j.doubtful && notLetIn(err) {
-				// A later attempt that was not let in says nothing of an earlier one.
-				break
-			}
+		if v == refused && !j.doubtful {
 			return end{verdict: refused, err: err}
 		}
+		// A later attempt that was refused, by a limit of rate perhaps, says
+		// nothing of an earlier one that may have happened.
 		j.doubtful = true
 		if !reg.Idempotent {
 			break
@@ -381,11 +379,6 @@ func neverSent(err error) bool {
 	var dial *net.OpError
 	var dns *net.DNSError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dns) || errors.As(err, &dial) && dial.Op == "dial"
-}
-
-func notLetIn(err error) bool {
-	var own *tool.Error
-	return errors.As(err, &own) && own.Code == block.CodeNotAuthorized
 }
 
 // answerBody is what a client is told of an action.
