@@ -83,6 +83,46 @@ type (
 	Metric = block.Metric
 	// Code is the payload of source code.
 	Code = block.Code
+	// Query is the payload of a statement that can be run.
+	Query = block.Query
+	// QueryTimeRange is the time that a query looks at.
+	QueryTimeRange = block.QueryTimeRange
+	// File is the payload of a file, by reference.
+	File = block.File
+	// Image is the payload of a picture, by reference.
+	Image = block.Image
+	// Card is the payload of one thing with its figures.
+	Card = block.Card
+	// CardField is a label with its value.
+	CardField = block.CardField
+	// CardStatus is a word on a card's state.
+	CardStatus = block.CardStatus
+	// CardImage is a card's picture.
+	CardImage = block.CardImage
+	// CardList is the payload of several cards.
+	CardList = block.CardList
+	// CardListItem is a card of a list.
+	CardListItem = block.CardListItem
+	// CardItemAction is an action of the block as shown on an item.
+	CardItemAction = block.CardItemAction
+	// Form is the payload of fields to fill in.
+	Form = block.Form
+	// Confirm is the payload of a question whether something may be done.
+	Confirm = block.Confirm
+	// Question is the payload of a question to the person.
+	Question = block.Question
+	// Steps is the payload of a job's steps.
+	Steps = block.Steps
+	// StepItem is one step of a job.
+	StepItem = block.StepItem
+	// Tree is the payload of an interface made of known parts.
+	Tree = block.Tree
+	// TreeNode is one part of a tree.
+	TreeNode = block.TreeNode
+	// TreeAction is what a click on a part does.
+	TreeAction = block.TreeAction
+	// ECharts is the payload of a chart made by code.
+	ECharts = block.ECharts
 )
 
 // CallerFrom returns on whose behalf a tool runs.
