@@ -2,10 +2,10 @@
 // SQLite file, tools over it, and the server's own request log as a live
 // source.
 //
-// It uses what any product would use: package tool, and tool/sqltool for the
-// tools that need no Go. Sales and orders are invented and say so; the other
-// data is the U.S. government's (data/SOURCES.md). It must never know of
-// turns, storage or HTTP handlers.
+// It uses what any product would use: packages tool and action, and tool/sqltool
+// for the tools that need no Go. Sales, orders, expenses and products are
+// invented and say so; the other data is the U.S. government's
+// (data/SOURCES.md). It must never know of turns, storage or HTTP handlers.
 package demo
 
 import (
@@ -20,14 +20,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/tool/sqltool"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// FileName is the database in the data directory.
-const FileName = "demo.db"
+// The databases in the data directory. The request log stands apart: a model may
+// propose statements about it, and they must find nothing else.
+const (
+	FileName = "demo.db"
+	LogName  = "demo-requests.db"
+)
 
 // dataVersion grows when the data or its tables change; a file of another
 // version is loaded anew.
@@ -40,8 +46,14 @@ var files embed.FS
 type Demo struct {
 	db       *sql.DB         // for what the demonstration writes
 	source   *sqltool.Source // for what its tools read
+	logDB    *sql.DB
+	logs     *sqltool.Source // for statements about the request log
 	requests *RequestLog
 	tools    []tool.Tool
+	actions  []action.Def
+	// What takes its time so that its progress can be seen.
+	exportTime time.Duration // a whole export
+	stepTime   time.Duration // a step of the rollout
 }
 
 // Open opens the demonstration in a directory and loads the data at the first
@@ -51,7 +63,7 @@ func Open(ctx context.Context, dir string) (*Demo, error) {
 		return nil, fmt.Errorf("open demo: %w", err)
 	}
 	path := filepath.Join(dir, FileName)
-	d := &Demo{}
+	d := &Demo{exportTime: 3 * time.Second, stepTime: 700 * time.Millisecond}
 	ok := false
 	defer func() {
 		if !ok {
@@ -68,8 +80,21 @@ func Open(ctx context.Context, dir string) (*Demo, error) {
 	if d.source, err = sqltool.Open(sqltool.Config{DSN: "sqlite:" + path}); err != nil {
 		return nil, fmt.Errorf("open demo: %w", err)
 	}
-	d.requests = newRequestLog(d.db)
+	logPath := filepath.Join(dir, LogName)
+	if d.logDB, err = openFile(logPath); err != nil {
+		return nil, fmt.Errorf("open demo: %w", err)
+	}
+	if _, err := d.logDB.ExecContext(ctx, logTables); err != nil {
+		return nil, fmt.Errorf("open the request log %s: %w", logPath, err)
+	}
+	if d.logs, err = sqltool.Open(sqltool.Config{DSN: "sqlite:" + logPath}); err != nil {
+		return nil, fmt.Errorf("open demo: %w", err)
+	}
+	d.requests = newRequestLog(d.logDB)
 	if d.tools, err = d.makeTools(); err != nil {
+		return nil, fmt.Errorf("open demo: %w", err)
+	}
+	if d.actions, err = d.makeActions(); err != nil {
 		return nil, fmt.Errorf("open demo: %w", err)
 	}
 	ok = true
@@ -90,6 +115,9 @@ func openFile(path string) (*sql.DB, error) {
 // Tools returns the tools of the demonstration.
 func (d *Demo) Tools() []tool.Tool { return d.tools }
 
+// Actions returns what can be done with the blocks of the demonstration.
+func (d *Demo) Actions() []action.Def { return d.actions }
+
 // RequestLog returns the log that show_server_errors reads.
 func (d *Demo) RequestLog() *RequestLog { return d.requests }
 
@@ -102,11 +130,15 @@ func (d *Demo) Close() error {
 	if d.requests != nil {
 		errs = append(errs, d.requests.close())
 	}
-	if d.source != nil {
-		errs = append(errs, d.source.Close())
+	for _, s := range []*sqltool.Source{d.source, d.logs} {
+		if s != nil {
+			errs = append(errs, s.Close())
+		}
 	}
-	if d.db != nil {
-		errs = append(errs, d.db.Close())
+	for _, db := range []*sql.DB{d.db, d.logDB} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -125,10 +157,12 @@ var tables = []struct{ name, create string }{
 
 // kept are the tables that outlive a new version of the data.
 const kept = `
-CREATE TABLE IF NOT EXISTS http_requests (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, method TEXT NOT NULL, route TEXT NOT NULL,
-	status INTEGER NOT NULL, ms REAL NOT NULL);
-CREATE INDEX IF NOT EXISTS http_requests_at ON http_requests (at);
-CREATE TABLE IF NOT EXISTS broken_source (key TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;`
+CREATE TABLE IF NOT EXISTS broken_source (key TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS expenses (owner TEXT NOT NULL, number TEXT NOT NULL, spent DATE NOT NULL, person TEXT NOT NULL, purpose TEXT NOT NULL,
+	purpose_zh TEXT NOT NULL, amount REAL NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', PRIMARY KEY (owner, number)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS expense_calls (call TEXT NOT NULL PRIMARY KEY, removed INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS watched (owner TEXT NOT NULL, product TEXT NOT NULL, PRIMARY KEY (owner, product)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS basket (call TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, product TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;`
 
 func load(ctx context.Context, db *sql.DB) error {
 	if _, err := db.ExecContext(ctx, kept); err != nil {
@@ -204,24 +238,28 @@ func (d *Demo) Suggestions(lang string) []string {
 	if isChinese(lang) {
 		return []string{
 			"2026Q3 各区域销售额是多少？",
-			"汇总 2026Q3 的销售情况",
-			"列出最近 200 个订单",
+			"线上 500 多不多？",
+			"导出订单明细",
+			"给我 2026Q3 的报表",
+			"列出金额最高的 500 个订单",
+			"推荐几款跑步手表",
+			"报销审批",
+			"展示各种图表",
 			"美国各行业失业率是怎么变化的？",
-			"哪些州的机场最多？",
-			"最近 30 分钟有服务器错误吗？",
 			"从一个会失败一次的数据源读取",
-			"生成一份耗时的报告",
 		}
 	}
 	return []string{
 		"Show 2026Q3 sales by region",
-		"Sum up the sales of 2026Q3",
-		"List the latest 200 orders",
+		"How many 500s are there?",
+		"Export the order details",
+		"Give me the report of 2026Q3",
+		"List the top 500 orders",
+		"Compare watches for running",
+		"Approve an expense",
+		"Show every chart type",
 		"How did U.S. unemployment develop by industry?",
-		"Which states have the most airports?",
-		"Were there server errors in the last 30 minutes?",
 		"Read from a source that fails once",
-		"Run a slow report",
 	}
 }
 

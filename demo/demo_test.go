@@ -49,6 +49,7 @@ func open(t *testing.T) *Demo {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.exportTime, d.stepTime = 300*time.Millisecond, 10*time.Millisecond
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -320,12 +321,17 @@ func TestOpenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := func(table string) (n int) {
+		t.Helper()
 		d, err = Open(ctx, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		if err := d.db.QueryRow("SELECT count(*) FROM " + table).Scan(&n); err != nil {
+		db := d.db
+		if table == "http_requests" {
+			db = d.logDB
+		}
+		if err := db.QueryRow("SELECT count(*) FROM " + table).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -358,7 +364,7 @@ func TestOpenAgain(t *testing.T) {
 func TestRequestLogBounds(t *testing.T) {
 	d := open(t)
 	l := d.RequestLog()
-	if _, err := d.db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 100500)
+	if _, err := d.logDB.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 100500)
 		INSERT INTO http_requests (at, method, route, status, ms) SELECT ?, 'GET', '/', 200, 1 FROM n`, time.Now().UnixMilli()); err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +373,7 @@ func TestRequestLogBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var n, old int
-	if err := d.db.QueryRow("SELECT count(*), total(route = '/old') FROM http_requests").Scan(&n, &old); err != nil {
+	if err := d.logDB.QueryRow("SELECT count(*), total(route = '/old') FROM http_requests").Scan(&n, &old); err != nil {
 		t.Fatal(err)
 	}
 	if n > keepRequests || old != 0 {

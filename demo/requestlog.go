@@ -19,6 +19,14 @@ const (
 	pruneEvery   = time.Minute
 )
 
+// logTables is what the log is kept in, and the view that is asked about it.
+const logTables = `
+CREATE TABLE IF NOT EXISTS http_requests (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, method TEXT NOT NULL, route TEXT NOT NULL,
+	status INTEGER NOT NULL, ms REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS http_requests_at ON http_requests (at);
+CREATE VIEW IF NOT EXISTS requests AS
+	SELECT strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, method, route, status, ms FROM http_requests;`
+
 // RequestLog keeps the server's latest requests: the last 24 hours, at most
 // 100,000 of them.
 type RequestLog struct {

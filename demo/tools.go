@@ -24,7 +24,10 @@ func (d *Demo) makeTools() ([]tool.Tool, error) {
 		}
 		tools = append(tools, t)
 	}
-	for _, make := range []func() (tool.Tool, error){d.salesSummary, d.listOrders, d.serverErrors, d.brokenSource, slowReport} {
+	for _, make := range []func() (tool.Tool, error){
+		d.salesSummary, d.listOrders, d.serverErrors, d.brokenSource, slowReport,
+		d.exportForm, d.report, d.listExpenses, d.approveExpense, d.compareProducts, d.showProduct, d.orderFlow, d.chartTypes, d.rollout,
+	} {
 		t, err := make()
 		if err != nil {
 			return nil, err
@@ -132,7 +135,8 @@ func trend(newestFirst []float64) []*float64 {
 }
 
 type ordersArgs struct {
-	Limit int `json:"limit,omitempty" jsonschema:"How many orders; 20 unless the user names a number" minimum:"1" maximum:"500"`
+	Limit int    `json:"limit,omitempty" jsonschema:"How many orders; 20 unless the user names a number" minimum:"1" maximum:"500"`
+	Sort  string `json:"sort,omitempty" jsonschema:"amount for the largest orders, latest (the default) for the newest" enum:"latest,amount"`
 }
 
 // ordersBatch is how many rows are sent at once.
@@ -141,7 +145,7 @@ const ordersBatch = 100
 func (d *Demo) listOrders() (tool.Tool, error) {
 	return tool.New(tool.Spec{
 		Name:        "list_orders",
-		Description: "List the latest orders as a table (sample data).",
+		Description: "List the latest or the largest orders as a table (sample data).",
 		Title:       map[string]string{"": "Read orders", "zh": "读取订单"},
 		Block:       &tool.BlockSpec{Type: "table", Source: "Sample data", Sources: map[string]string{"zh": "示例数据"}, Height: 420},
 		Refreshable: true,
@@ -153,47 +157,19 @@ func (d *Demo) runListOrders(ctx context.Context, args ordersArgs, out *tool.Out
 	if args.Limit == 0 {
 		args.Limit = 20
 	}
-	rows, err := d.db.QueryContext(ctx, `SELECT number, strftime('%Y-%m-%d', placed), customer, city, product, quantity, amount, status
-		FROM orders ORDER BY placed DESC, number DESC LIMIT ?`, args.Limit)
-	if err != nil {
-		return fmt.Errorf("read orders: %w", err)
+	order, caption := "placed DESC, number DESC", w("The latest %d orders (sample data)", "最近 %d 个订单（示例数据）")
+	if args.Sort == "amount" {
+		order, caption = "amount DESC, number", w("The %d largest orders (sample data)", "金额最高的 %d 个订单（示例数据）")
 	}
-	defer rows.Close()
-	t := block.Table{
-		Columns: []block.TableColumn{
-			{Field: "number", Label: w("Order", "订单号"), Width: 130},
-			{Field: "placed", Label: w("Placed", "下单日期"), Type: "time", Format: block.FormatDate},
-			{Field: "customer", Label: w("Customer", "客户")},
-			{Field: "city", Label: w("City", "城市")},
-			{Field: "product", Label: w("Product", "商品")},
-			{Field: "quantity", Label: w("Quantity", "数量"), Type: "number"},
-			{Field: "amount", Label: w("Amount", "金额"), Type: "number", Format: block.FormatCurrency, Currency: "CNY"},
-			{Field: "status", Label: w("Status", "状态")},
-		},
-		Caption: fmt.Sprintf(w("The latest %d orders (sample data)", "最近 %d 个订单（示例数据）"), args.Limit),
-	}
-	read := func() (block.Row, error) {
-		var number, placed, customer, city, product, status string
-		var quantity int
-		var amount float64
-		if err := rows.Scan(&number, &placed, &customer, &city, &product, &quantity, &amount, &status); err != nil {
-			return nil, fmt.Errorf("read order: %w", err)
-		}
-		return block.Row{
-			"number": number, "placed": placed, "customer": customer, "city": city, "product": product,
-			"quantity": quantity, "amount": amount, "status": statusName(status, w),
-		}, nil
-	}
+	t := d.ordersTable(w)
+	t.Caption = fmt.Sprintf(caption, args.Limit)
+	rows := d.readOrders(ctx, w, "true", order+" LIMIT ?", args.Limit)
 	if args.Limit <= ordersBatch {
-		for rows.Next() {
-			r, err := read()
+		for r, err := range rows {
 			if err != nil {
 				return err
 			}
 			t.Rows = append(t.Rows, r)
-		}
-		if err := rows.Err(); err != nil {
-			return fmt.Errorf("read orders: %w", err)
 		}
 		return out.Table(t)
 	}
@@ -205,8 +181,7 @@ func (d *Demo) runListOrders(ctx context.Context, args ordersArgs, out *tool.Out
 		return err
 	}
 	var next []op
-	for rows.Next() {
-		r, err := read()
+	for r, err := range rows {
 		if err != nil {
 			return err
 		}
@@ -218,15 +193,12 @@ func (d *Demo) runListOrders(ctx context.Context, args ordersArgs, out *tool.Out
 			next = next[:0]
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read orders: %w", err)
-	}
 	if len(next) > 0 {
 		if err := patch(h, next...); err != nil {
 			return err
 		}
 	}
-	return finishBuilt(out, h, t)
+	return finishBuilt(out, h, "table", t.Caption, t)
 }
 
 func statusName(s string, w func(en, zh string) string) string {
@@ -258,18 +230,18 @@ func patch(h tool.Handle, ops ...op) error {
 	return h.Delta(raw)
 }
 
-// finishBuilt ends a table that deltas built, and tells the model what code
+// finishBuilt ends a block that deltas built, and tells the model what code
 // computes from it: the payload itself is not sent again.
-func finishBuilt(out *tool.Out, h tool.Handle, t block.Table) error {
-	raw, err := json.Marshal(t)
+func finishBuilt(out *tool.Out, h tool.Handle, name, title string, payload any) error {
+	raw, err := json.Marshal(payload)
 	if err != nil {
-		return fmt.Errorf("encode table: %w", err)
+		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	if err := out.Finish(h, "table", 1, tool.Finished{Meta: block.Meta{Title: t.Caption}}); err != nil {
+	if err := out.Finish(h, name, 1, tool.Finished{Meta: block.Meta{Title: title}}); err != nil {
 		return err
 	}
 	for _, bt := range block.Builtins() {
-		if bt.Name == "table" && bt.Summary != nil {
+		if bt.Name == name && bt.Summary != nil {
 			out.Summary("%s", bt.Summary(raw))
 		}
 	}
@@ -305,7 +277,7 @@ func (d *Demo) runServerErrors(ctx context.Context, args errorsArgs, out *tool.O
 	begin := end.Add(-time.Duration(bars) * step)
 	counts := make([][3]int, bars)
 	total, failed, refused := 0, 0, 0
-	rows, err := d.db.QueryContext(ctx, `SELECT (at - ?1) / ?2, iif(status >= 500, 2, iif(status >= 400, 1, 0)) AS class, count(*)
+	rows, err := d.logDB.QueryContext(ctx, `SELECT (at - ?1) / ?2, iif(status >= 500, 2, iif(status >= 400, 1, 0)) AS class, count(*)
 		FROM http_requests WHERE at >= ?1 AND at < ?3 GROUP BY 1, 2`, begin.UnixMilli(), step.Milliseconds(), end.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("read request log: %w", err)
@@ -357,7 +329,7 @@ func (d *Demo) runServerErrors(ctx context.Context, args errorsArgs, out *tool.O
 
 func (d *Demo) showFailedRoutes(ctx context.Context, begin, end time.Time, out *tool.Out) error {
 	w := words(ctx)
-	rows, err := d.db.QueryContext(ctx, `SELECT method, route, status, count(*), max(at), avg(ms) FROM http_requests
+	rows, err := d.logDB.QueryContext(ctx, `SELECT method, route, status, count(*), max(at), avg(ms) FROM http_requests
 		WHERE at >= ? AND at < ? AND status >= 500 GROUP BY 1, 2, 3 ORDER BY 4 DESC, 5 DESC LIMIT 50`, begin.UnixMilli(), end.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("read request log: %w", err)
@@ -520,5 +492,5 @@ func runSlowReport(ctx context.Context, args slowArgs, out *tool.Out) error {
 			}
 		}
 	}
-	return finishBuilt(out, h, t)
+	return finishBuilt(out, h, "table", t.Caption, t)
 }

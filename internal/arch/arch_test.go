@@ -27,7 +27,7 @@ var order = []string{
 // internal packages are checked apart: they may import block and each other.
 // schema is data without imports, so everything may import it.
 var beside = map[string][]string{
-	"demo":   {"block", "tool"},
+	"demo":   {"block", "tool", "action"},
 	"schema": {},
 	"web":    {},
 }
