@@ -54,9 +54,8 @@ const (
 type Message struct {
 	Role    Role   `json:"role"`
 	Content string `json:"content"`
-	// Images are data URLs or https URLs shown to models whose profile takes
-	// image parts; others never see them.
-	Images []string `json:"images,omitempty"`
+	// Images are shown to models that see; others are told that there were some.
+	Images []Image `json:"images,omitempty"`
 	// Calls are the tool calls of an assistant message.
 	Calls []Call `json:"calls,omitempty"`
 	// CallID names the call that a tool message answers.
@@ -67,6 +66,12 @@ type Message struct {
 	// Extra holds members of the endpoint's assistant message that this
 	// package does not know and that are echoed unchanged.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// Image is a picture in a message.
+type Image struct {
+	Mime string `json:"mime"`
+	Data []byte `json:"data"`
 }
 
 // Call is one tool call of the model.

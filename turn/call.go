@@ -302,6 +302,7 @@ func (t *run) execute(ctx context.Context, p *pending) {
 		opening = tool.Opening{Type: p.block.Type().Name, Version: p.block.Type().Version}
 	}
 	out := tool.NewOut(toolCtx, t.r.cfg.Registry, p.sink, prepared, opening)
+	out.UseFiles(t.r.cfg.OutFiles, t.message.Conversation)
 	began := time.Now()
 	err := runTool(toolCtx, func() error { return p.tool.Run(toolCtx, p.args, out) })
 	p.out.took = time.Since(began)

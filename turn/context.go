@@ -53,7 +53,7 @@ func (t *run) remind(ctx context.Context) error {
 			return err
 		}
 	}
-	t.history = history(path, t.given, nil, t.r.cfg.Limits.ContextBytes, t.r.cfg.Registry)
+	t.history = history(path, t.given, t.r.pictures(ctx, t.message.Owner, path, nil, nil), t.r.cfg.Limits.ContextBytes, t.r.cfg.Registry)
 	t.waiting = t.r.waiting(ctx, path)
 	return nil
 }
@@ -85,31 +85,40 @@ func (r *Runner) waiting(ctx context.Context, path []store.Message) map[string]s
 // history is what the model reads before it answers: the conversation up to
 // and with the question, without its oldest turns where it is longer than
 // most bytes. A turn, with its calls and their results, is kept whole or left
-// out.
-func history(path []store.Message, given []model.Message, user *store.Message, most int, reg *block.Registry) []model.Message {
+// out. pictures are shown with the messages they belong to.
+func history(path []store.Message, given []model.Message, pictures map[string][]model.Image, most int, reg *block.Registry) []model.Message {
 	if given != nil {
 		return fit(turnsOf(given), most)
 	}
 	var turns [][]model.Message
 	for _, m := range path {
-		turns = add(turns, m, reg)
-	}
-	if user != nil {
-		turns = add(turns, *user, reg)
+		turns = add(turns, m, pictures[m.ID], reg)
 	}
 	return fit(turns, most)
 }
 
-func add(turns [][]model.Message, m store.Message, reg *block.Registry) [][]model.Message {
+func add(turns [][]model.Message, m store.Message, pictures []model.Image, reg *block.Registry) [][]model.Message {
+	var said []model.Message
+	if len(m.Exchange) > 0 {
+		if json.Unmarshal(m.Exchange, &said) != nil {
+			said = nil
+		}
+	}
 	if m.Role == store.RoleUser {
-		return append(turns, []model.Message{{Role: model.RoleUser, Content: textOf(m, reg)}})
+		asked := model.Message{Role: model.RoleUser}
+		if len(said) == 1 {
+			asked.Content = said[0].Content
+		} else {
+			asked.Content = textOf(m, reg)
+		}
+		asked.Images = pictures
+		return append(turns, []model.Message{asked})
 	}
 	if len(turns) == 0 {
 		turns = append(turns, nil)
 	}
 	last := len(turns) - 1
-	var said []model.Message
-	if len(m.Exchange) > 0 && json.Unmarshal(m.Exchange, &said) == nil && len(said) > 0 {
+	if len(said) > 0 {
 		turns[last] = append(turns[last], said...)
 		return turns
 	}

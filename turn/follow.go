@@ -195,7 +195,9 @@ func (f *Follow) Out(ctx context.Context, name string, acted *block.Block, again
 		}
 	}
 	f.sinks = append(f.sinks, s)
-	return tool.NewOut(ctx, f.t.r.cfg.Registry, s, nil, tool.Opening{})
+	out := tool.NewOut(ctx, f.t.r.cfg.Registry, s, nil, tool.Opening{})
+	out.UseFiles(f.t.r.cfg.OutFiles, f.t.message.Conversation)
+	return out
 }
 
 // end closes the blocks that Outs were handed and nobody finished.

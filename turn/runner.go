@@ -49,6 +49,10 @@ type Config struct {
 	// Actions completes the api actions that tools attach to blocks; nil knows
 	// none, and such actions are left out.
 	Actions Actions
+	// Files is where the files are that people attach; nil takes none.
+	Files Files
+	// OutFiles is where tools put the files they make; nil keeps none.
+	OutFiles tool.Files
 	// AskUser offers the model a tool by which it asks the person a question.
 	AskUser bool
 	// Instance names this process as the owner of leases; it must differ from
@@ -157,6 +161,7 @@ func (l Limits) withDefaults() Limits {
 	num(&l.SummaryBytes, 4<<10)
 	num(&l.ContextBytes, 256<<10)
 	num(&l.Blocks, emit.DefaultCap)
+	num(&l.Attachments, 10)
 	num(&l.Attempts, 3)
 	dur(&l.Turn, 5*time.Minute)
 	dur(&l.Tool, 30*time.Second)
@@ -180,7 +185,7 @@ func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
 	if r.isClosing() {
 		return Started{}, &Error{Code: CodeShuttingDown, Message: "The server is shutting down.", Retryable: true}
 	}
-	b, path, err := r.plan(ctx, req)
+	b, path, files, err := r.plan(ctx, req)
 	if err != nil {
 		return Started{}, err
 	}
@@ -208,7 +213,10 @@ func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
 
 	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps)
 	t.given = req.History
-	t.history = history(path, req.History, b.User, r.cfg.Limits.ContextBytes, r.cfg.Registry)
+	if b.User != nil {
+		path = append(path, *b.User)
+	}
+	t.history = history(path, req.History, r.pictures(ctx, req.Owner, path, b.User, files), r.cfg.Limits.ContextBytes, r.cfg.Registry)
 	t.waiting = r.waiting(ctx, path)
 	t.report(ctx)
 	return started, r.launch(ctx, t, t.converse)
@@ -244,9 +252,9 @@ func (r *Runner) runs(msg string) bool {
 	return ok
 }
 
-// plan resolves what a request means into the records of a new turn and the
-// messages before it.
-func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []store.Message, error) {
+// plan resolves what a request means into the records of a new turn, the
+// messages before it and the files of the question.
+func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []store.Message, []Attachment, error) {
 	now := r.cfg.Now()
 	info := r.cfg.Model.Info()
 	b := store.BeginTurn{
@@ -265,67 +273,98 @@ func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []stor
 	}
 	var parent string
 	var path []store.Message
+	var files []Attachment
 	switch {
 	case req.RegenerateOf != "":
 		m, err := r.cfg.Store.Message(ctx, req.Owner, req.RegenerateOf)
 		if err != nil {
-			return b, nil, storeError("read the answer to be written anew", err)
+			return b, nil, nil, storeError("read the answer to be written anew", err)
 		}
 		if m.Role != store.RoleAssistant || m.Parent == "" {
-			return b, nil, &Error{Code: CodeInvalidRequest, Message: "regenerateOf must name an assistant message."}
+			return b, nil, nil, &Error{Code: CodeInvalidRequest, Message: "regenerateOf must name an assistant message."}
 		}
 		if err := within(req, m); err != nil {
-			return b, nil, err
+			return b, nil, nil, err
 		}
 		b.Conversation.ID, b.Assistant.Parent = m.Conversation, m.Parent
 		if path, err = r.cfg.Store.Path(ctx, req.Owner, m.Conversation, m.Parent); err != nil {
-			return b, nil, storeError("read the conversation", err)
+			return b, nil, nil, storeError("read the conversation", err)
 		}
 	case req.EditOf != "":
 		m, err := r.cfg.Store.Message(ctx, req.Owner, req.EditOf)
 		if err != nil {
-			return b, nil, storeError("read the message to be edited", err)
+			return b, nil, nil, storeError("read the message to be edited", err)
 		}
 		if m.Role != store.RoleUser {
-			return b, nil, &Error{Code: CodeInvalidRequest, Message: "editOf must name a user message."}
+			return b, nil, nil, &Error{Code: CodeInvalidRequest, Message: "editOf must name a user message."}
 		}
 		if err := within(req, m); err != nil {
-			return b, nil, err
+			return b, nil, nil, err
 		}
 		b.Conversation.ID, parent = m.Conversation, m.Parent
 		if parent != "" {
 			if path, err = r.cfg.Store.Path(ctx, req.Owner, m.Conversation, parent); err != nil {
-				return b, nil, storeError("read the conversation", err)
+				return b, nil, nil, storeError("read the conversation", err)
 			}
 		}
 	case req.Conversation != "":
 		c, err := r.cfg.Store.Conversation(ctx, req.Owner, req.Conversation)
 		if err != nil {
-			return b, nil, storeError("read the conversation", err)
+			return b, nil, nil, storeError("read the conversation", err)
 		}
 		parent = c.Leaf
 		if parent != "" {
 			if path, err = r.cfg.Store.Path(ctx, req.Owner, c.ID, parent); err != nil {
-				return b, nil, storeError("read the conversation", err)
+				return b, nil, nil, storeError("read the conversation", err)
 			}
 		}
 	default:
 		b.Conversation.ID = id.New("c")
 	}
 	if req.RegenerateOf == "" {
-		if strings.TrimSpace(text) == "" {
-			return b, nil, &Error{Code: CodeInvalidRequest, Message: "The message is empty."}
+		if strings.TrimSpace(text) == "" && len(req.Attachments) == 0 {
+			return b, nil, nil, &Error{Code: CodeInvalidRequest, Message: "The message is empty."}
+		}
+		var err error
+		if files, err = r.attach(ctx, req, b.Conversation.ID); err != nil {
+			return b, nil, nil, err
 		}
 		b.User = &store.Message{
 			ID: id.New("m"), Conversation: b.Conversation.ID, Owner: req.Owner, Role: store.RoleUser, Parent: parent,
-			CreatedAt: now, Status: event.StatusDone, Blocks: []block.Block{textBlock(text)},
+			CreatedAt: now, Status: event.StatusDone,
+		}
+		if err := ask(b.User, text, files); err != nil {
+			return b, nil, nil, err
 		}
 		b.Assistant.Parent = b.User.ID
 	}
 	b.Conversation.Title = title(text)
+	if b.Conversation.Title == "" && len(files) > 0 {
+		b.Conversation.Title = title(files[0].Block.Fallback)
+	}
 	b.Conversation.Leaf = b.Assistant.ID
 	b.Assistant.Conversation = b.Conversation.ID
-	return b, path, nil
+	return b, path, files, nil
+}
+
+// ask fills in what a user message shows and, where that is more than its text,
+// what the model reads of it.
+func ask(m *store.Message, text string, files []Attachment) error {
+	if strings.TrimSpace(text) != "" {
+		m.Blocks = []block.Block{textBlock(text)}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	for _, f := range files {
+		m.Blocks = append(m.Blocks, f.Block)
+	}
+	raw, err := json.Marshal([]model.Message{{Role: model.RoleUser, Content: withFiles(text, files)}})
+	if err != nil {
+		return storeError("encode the question", err)
+	}
+	m.Exchange = raw
+	return nil
 }
 
 // within checks that a message belongs to the conversation that a request

@@ -39,6 +39,8 @@ type Limits struct {
 	ContextBytes int
 	// Blocks is how many blocks tools may show in one turn. Default 16.
 	Blocks int
+	// Attachments is how many files a message may have. Default 10.
+	Attachments int
 	// Attempts is how often a model call is tried before anything was shown.
 	// Default 3.
 	Attempts int
@@ -58,6 +60,8 @@ type Request struct {
 	Conversation string
 	// Text is the user's message. Empty with RegenerateOf.
 	Text string
+	// Attachments are the ids of uploaded files that belong to it.
+	Attachments []string
 	// RegenerateOf is an assistant message to be answered anew as its sibling.
 	RegenerateOf string
 	// EditOf is a user message to be replaced by a sibling with Text.

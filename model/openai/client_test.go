@@ -364,7 +364,7 @@ func TestRequestBody(t *testing.T) {
 	req := model.Request{
 		Messages: []model.Message{
 			{Role: model.RoleSystem, Content: "Be brief."},
-			{Role: model.RoleUser, Content: "Look", Images: []string{"data:image/png;base64,AA=="}},
+			{Role: model.RoleUser, Content: "Look", Images: []model.Image{{Mime: "image/png", Data: []byte{0}}}},
 			{Role: model.RoleAssistant, Reasoning: "old", Content: "Seen."},
 			{Role: model.RoleUser, Content: "Weather?"},
 			{Role: model.RoleAssistant, Reasoning: "new", Calls: []model.Call{
@@ -424,7 +424,7 @@ func TestRequestBody(t *testing.T) {
 		{at("openai", "tools", 0, "function", "name"), "weather"},
 		{at("openai", "messages", 0, "role"), "system"},
 		{at("openai", "messages", 1, "content", 1, "image_url", "url"), "data:image/png;base64,AA=="},
-		{at("ollama", "messages", 1, "content"), "Look"},
+		{at("ollama", "messages", 1, "content"), "Look\n\n[An image was attached; this model cannot see it.]"},
 		{at("openai", "messages", 4, "content"), nil},
 		{at("vllm", "messages", 4, "content"), ""},
 		{at("openai", "messages", 4, "reasoning_content"), nil},

@@ -47,7 +47,8 @@ type Profile struct {
 	ToolIDPattern string `json:"tool_id_pattern"`
 	// EmptyContent is what an assistant message without text has as content.
 	EmptyContent EmptyContent `json:"empty_content"`
-	// Images sends the images of user messages as image_url parts.
+	// Images sends the images of user messages as image_url parts; a note stands
+	// for them otherwise.
 	Images bool `json:"images"`
 	// SeedParam and UserParam are the members for a request's seed and user;
 	// empty ones are not sent.

@@ -2,9 +2,11 @@ package openai
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/inlay-ui/inlay/model"
 )
@@ -98,8 +100,12 @@ func (p Profile) messages(in []model.Message) ([]any, error) {
 				msg["role"] = "developer"
 			}
 		case model.RoleUser:
-			if p.Images && len(m.Images) > 0 {
+			switch {
+			case len(m.Images) == 0:
+			case p.Images:
 				msg["content"] = contentParts(m)
+			default:
+				msg["content"] = strings.TrimSpace(m.Content + "\n\n" + unseen(len(m.Images)))
 			}
 		case model.RoleTool:
 			msg["tool_call_id"] = ids(m.CallID)
@@ -134,10 +140,19 @@ func contentParts(m model.Message) []any {
 	if m.Content != "" {
 		parts = append(parts, map[string]any{"type": "text", "text": m.Content})
 	}
-	for _, url := range m.Images {
+	for _, img := range m.Images {
+		url := "data:" + img.Mime + ";base64," + base64.StdEncoding.EncodeToString(img.Data)
 		parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}})
 	}
 	return parts
+}
+
+// unseen stands for the images of a message where the model does not see.
+func unseen(n int) string {
+	if n == 1 {
+		return "[An image was attached; this model cannot see it.]"
+	}
+	return fmt.Sprintf("[%d images were attached; this model cannot see them.]", n)
 }
 
 // callList writes the calls of an assistant message. Arguments that could not
