@@ -5,7 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { launchBrowser, openPage } from "./lib/browser.mjs";
-import { galleryDrawn, galleryTypes } from "./lib/gallery.mjs";
+import { galleryDrawn, galleryTypes, seeAll } from "./lib/gallery.mjs";
 import { startServer } from "./lib/server.mjs";
 
 const [dir, ...wanted] = process.argv.slice(2);
@@ -25,10 +25,12 @@ for (const width of [1280, 360]) {
     for (const lang of ["en", "zh"]) {
       const page = await openPage(browser, server.url, { theme, width, path: "/favicon.svg" });
       for (const type of types) {
+        await page.setViewportSize({ width, height: 800 });
         await page.goto(
           `${server.url}/gallery?bare=1&type=${type}&lang=${lang}&theme=${theme}&width=full`,
         );
         await galleryDrawn(page);
+        await seeAll(page);
         const path = join(dir, `${type}-${width}-${theme}-${lang}.png`);
         await page.screenshot({ path, fullPage: true, animations: "disabled", caret: "hide" });
       }

@@ -28,6 +28,21 @@ export async function galleryDrawn(page) {
   });
 }
 
+/** The most pixels that a picture of a page can be high. */
+const highest = 16_000;
+
+/**
+ * Makes the window as high as the page, so that what is drawn or loaded only
+ * when it is seen is there too.
+ * @param {Page} page
+ */
+export async function seeAll(page) {
+  const width = page.viewportSize()?.width ?? 1280;
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ width, height: Math.min(height, highest) });
+  await galleryDrawn(page);
+}
+
 /** The types that the gallery has. @param {Page} page @returns {Promise<string[]>} */
 export async function galleryTypes(page) {
   await page.locator(".gallery[data-ready]").waitFor();

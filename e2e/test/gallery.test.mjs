@@ -8,7 +8,7 @@ import { obstacles } from "../lib/axe.mjs";
 import { launchBrowser, openPage } from "../lib/browser.mjs";
 import { assertClean, until } from "../lib/chat.mjs";
 import { serveFiles } from "../lib/files.mjs";
-import { cases, galleryDrawn, galleryTypes } from "../lib/gallery.mjs";
+import { cases, galleryDrawn, galleryTypes, seeAll } from "../lib/gallery.mjs";
 import { binary, startServer } from "../lib/server.mjs";
 
 /** @type {import("playwright-core").Browser} */
@@ -70,6 +70,7 @@ for (const theme of /** @type {const} */ (["light", "dark"])) {
     test(`every case is drawn, without errors or obstacles: ${theme}, ${lang}`, async () => {
       for (const share of shares(2)) {
         const page = await open(`type=${share}&lang=${lang}&theme=${theme}`, { theme });
+        await seeAll(page);
         const empty = await page.locator("[data-case]").evaluateAll((all) =>
           all
             .filter((e) => {
