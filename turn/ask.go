@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
@@ -126,7 +127,7 @@ func (t *run) show(ctx context.Context, p *pending, q *question, a *tool.Ask) er
 
 // wording is the payload and the actions of a question's block.
 func (t *run) wording(p *pending, q *question, a *tool.Ask) (json.RawMessage, []block.Action, error) {
-	prompt, detail, expires := clipText(a.Prompt, maxPrompt), clipText(a.Detail, maxDetail), q.Expires.UnixMilli()
+	prompt, detail, expires := clipText(strings.Join(strings.Fields(a.Prompt), " "), maxPrompt), clipText(a.Detail, maxDetail), q.Expires.UnixMilli()
 	if prompt == "" {
 		prompt = cmp.Or(titleFor(p.spec, t.caller.Lang), p.spec.Name) + "?"
 	}

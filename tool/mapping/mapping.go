@@ -40,10 +40,14 @@ type Block struct {
 	Payload string `json:"payload"`
 	// Fallback, when set, makes the plain text of the block.
 	Fallback string `json:"fallback"`
-	// Actions, when set, makes the array of actions. A JSON array is such a
-	// program.
-	Actions string `json:"actions"`
+	// Actions, when set, makes the array of actions: the names of registered
+	// ones, or whole actions. A JSON array is such a program.
+	Actions Actions `json:"actions"`
 }
+
+// Actions is a jq program that makes actions. In YAML it may be a list of their
+// names instead.
+type Actions string
 
 // Mapper is a compiled Config. It is safe for concurrent use.
 type Mapper struct {
@@ -80,7 +84,7 @@ func Compile(name string, c Config) (*Mapper, error) {
 		m.block = &own
 		m.payload = program("block.payload", b.Payload)
 		m.fallback = program("block.fallback", b.Fallback)
-		m.actions = program("block.actions", b.Actions)
+		m.actions = program("block.actions", string(b.Actions))
 		if err == nil {
 			m.titles, err = compileTitles(name, b)
 		}
@@ -190,10 +194,8 @@ func (m *Mapper) Write(ctx context.Context, data map[string]any, out *tool.Out) 
 		if err != nil {
 			return failure(err)
 		}
-		var actions []block.Action
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&actions); err != nil {
+		actions, err := readActions(raw)
+		if err != nil {
 			return failure(fmt.Errorf("block.actions: %w", err))
 		}
 		out.Actions(actions...)
@@ -203,6 +205,28 @@ func (m *Mapper) Write(ctx context.Context, data map[string]any, out *tool.Out) 
 		meta.Title, _ = m.title(ctx).Render(data, nil)
 	}
 	return out.Mapped(m.block.Type, m.block.Version, meta, payload)
+}
+
+// readActions reads an array of actions, of which a string is the name of a
+// registered one.
+func readActions(raw json.RawMessage) ([]block.Action, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
+	}
+	actions := make([]block.Action, len(list))
+	for i, one := range list {
+		to := any(&actions[i])
+		if one[0] == '"' {
+			to = &actions[i].ID
+		}
+		dec := json.NewDecoder(bytes.NewReader(one))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(to); err != nil {
+			return nil, err
+		}
+	}
+	return actions, nil
 }
 
 // title is the title for the caller's language.

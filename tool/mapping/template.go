@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // Template is text with placeholders such as {{.args.status}}. A placeholder
@@ -111,6 +113,37 @@ func (t *Template) Render(data any, escape func(string) (string, error)) (string
 		b.WriteString(s)
 	}
 	return b.String(), nil
+}
+
+// Loose fills the template in for people: what is missing leaves a gap, and
+// what has no text is written as JSON. escape, which may be nil, makes every
+// value fit its place.
+func (t *Template) Loose(data any, escape func(string) string) string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.path == nil {
+			b.WriteString(p.text)
+			continue
+		}
+		v, ok := Lookup(data, p.path)
+		if !ok || v == nil {
+			b.WriteString("…")
+			continue
+		}
+		s, err := Text(v)
+		if err != nil {
+			raw, err := jsonx.Marshal(v)
+			if err != nil {
+				continue
+			}
+			s = string(raw)
+		}
+		if escape != nil {
+			s = escape(s)
+		}
+		b.WriteString(s)
+	}
+	return b.String()
 }
 
 // Lookup follows a path into decoded JSON.
