@@ -39,7 +39,7 @@ var shared = map[string]bool{"tool/mapping": true}
 var above = []string{"cmd", "bench", "docs", "e2e", "examples"}
 
 // testOnly may be imported by tests only.
-var testOnly = []string{"store/storetest", "tool/tooltest"}
+var testOnly = []string{"store/storetest", "tool/tooltest", "asset/blobtest"}
 
 // layer splits a package path into its layer and its folder below it.
 func layer(pkg string) (top, folder string) {
