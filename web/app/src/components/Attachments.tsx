@@ -84,7 +84,9 @@ export default function Attachments({
     [uploads, of],
   );
   const ready = items.every((one) => one.status === "done");
-  useEffect(() => onReady(ready), [onReady, ready]);
+  useEffect(() => {
+    onReady(ready);
+  }, [onReady, ready]);
 
   const add = useCallback(
     (files: Iterable<File>) => {

@@ -50,5 +50,6 @@ export {
   type ChatOptions,
   type ChatState,
   ChatStore,
+  type SendOptions,
 } from "./store.ts";
 export { type Chat, useChat } from "./useChat.ts";

@@ -41,7 +41,7 @@ export interface ChatState {
 /** What can be done with a chat. Those that answer with a boolean say whether it was done. */
 export interface ChatActions {
   /** Sends a message; after false the text is the caller's to keep. */
-  send(text: string, options?: { attachments?: string[] }): Promise<boolean>;
+  send(text: string, options?: SendOptions): Promise<boolean>;
   /** Stops the running answer on the server. */
   stop(): Promise<void>;
   /** Asks for another answer beside this one. */
@@ -62,6 +62,14 @@ export interface ChatActions {
 
 /** What the requests of one click have in common. */
 export type ActionIds = Pick<ActionRequest, "idempotencyKey" | "traceId" | "confirmToken">;
+
+/** What goes with a message beside its text. */
+export interface SendOptions {
+  /** The ids of files that were uploaded before. */
+  attachments?: string[];
+  /** How these are shown until the server says it. */
+  blocks?: Block[];
+}
 
 /** Where a chat begins. */
 export interface ChatOptions {
@@ -144,10 +152,11 @@ export class ChatStore implements ChatActions {
     return this.#find(messageId) !== undefined;
   }
 
-  readonly send = (text: string, options: { attachments?: string[] } = {}): Promise<boolean> => {
+  readonly send = (text: string, options: SendOptions = {}): Promise<boolean> => {
+    const { blocks, ...input } = options;
     const { messages } = this.#state;
-    const user = this.#local(text, messages.at(-1)?.id);
-    return this.#turn({ input: { text, ...options } }, [...messages, user], user, []);
+    const user = this.#local(text, messages.at(-1)?.id, blocks);
+    return this.#turn({ input: { text, ...input } }, [...messages, user], user, []);
   };
 
   readonly regenerate = async (messageId: string): Promise<boolean> => {
@@ -164,9 +173,12 @@ export class ChatStore implements ChatActions {
     const at = messages.findIndex((m) => m.id === userMessageId);
     const old = messages[at];
     if (old?.role !== "user") return false;
-    const user = this.#local(text, old.parentId);
+    const files = old.blocks.filter((b) => b.type !== "text");
+    const attachments = files.flatMap((b) => assetOf(b) ?? []);
+    const user = this.#local(text, old.parentId, files);
     user.siblings = [...old.siblings, user.id];
-    const request = { editOf: userMessageId, input: { text } };
+    const input = attachments.length > 0 ? { text, attachments } : { text };
+    const request = { editOf: userMessageId, input };
     return this.#turn(request, [...messages.slice(0, at), user], user, []);
   };
 
@@ -295,7 +307,7 @@ export class ChatStore implements ChatActions {
   }
 
   /** A user message before the server has named it. */
-  #local(text: string, parentId: string | undefined): Message {
+  #local(text: string, parentId: string | undefined, blocks: Block[] = []): Message {
     const id = `local_${++this.#locals}`;
     const message = emptyMessage(id, "user", this.#state.conversationId);
     return {
@@ -305,6 +317,7 @@ export class ChatStore implements ChatActions {
       status: "done",
       blocks: [
         { id: `${id}_text`, type: "text", version: 1, status: "done", rev: 1, payload: text },
+        ...blocks,
       ],
     };
   }
@@ -645,6 +658,12 @@ export class ChatStore implements ChatActions {
       void this.#load(this.#pinned ? tip : undefined);
     }, GATHER_MS);
   }
+}
+
+/** The id of the file that a block of a user's message shows. */
+function assetOf({ payload }: Block): string | undefined {
+  const id = (payload as { assetId?: unknown } | null | undefined)?.assetId;
+  return typeof id === "string" ? id : undefined;
 }
 
 /** The local message with the relations that the server names. */

@@ -1,4 +1,4 @@
-import { InlayClient, type Message } from "@inlay-ui/client";
+import { type Block, InlayClient, type Message } from "@inlay-ui/client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ChatStore } from "../src/index.ts";
 import { FakeServer, refuse } from "./server.ts";
@@ -45,6 +45,37 @@ describe("a new conversation", () => {
     server.emit(id, "done", { finishReason: "stop" });
     await until(() => expect(state().status).toBe("idle"));
     expect(state().messages).toHaveLength(2);
+  });
+
+  test("files are shown with the text at once, and go with it, also when it is worded anew", async () => {
+    const bodies: unknown[] = [];
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      if (String(input).endsWith("/v1/chat")) bodies.push(JSON.parse(String(init?.body)));
+      return server.fetch(input, init);
+    };
+    const store = new ChatStore(new InlayClient({ fetch }), {});
+    ends.push(store.subscribe(() => {}));
+    const file: Block = {
+      id: "local_a_1",
+      type: "file",
+      version: 1,
+      status: "done",
+      rev: 1,
+      payload: { assetId: "a_1", name: "q3.csv", mime: "text/csv", size: 5 },
+    };
+    const sent = store.send("Sum it up", { attachments: ["a_1"], blocks: [file] });
+    expect(store.getState().messages[0]?.blocks.map((b) => b.type)).toEqual(["text", "file"]);
+    expect(await sent).toBe(true);
+    const [user, answer] = store.getState().messages;
+    server.emit(answer?.id ?? "", "done", { finishReason: "stop" });
+    await until(() => expect(store.getState().status).toBe("idle"));
+    await store.edit(user?.id ?? "", "Only the total");
+    expect(store.getState().messages[0]?.blocks.map((b) => b.type)).toEqual(["text", "file"]);
+    expect(bodies).toMatchObject([
+      { input: { text: "Sum it up", attachments: ["a_1"] } },
+      { editOf: user?.id, input: { text: "Only the total", attachments: ["a_1"] } },
+    ]);
+    expect(JSON.stringify(bodies)).not.toContain("blocks");
   });
 
   test("a refused message is taken back and reported", async () => {
