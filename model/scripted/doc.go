@@ -24,13 +24,15 @@
 //	  not: '(?i)summary'           # unless this matches too
 //	  system: 'sales team'         # only with such a system prompt
 //	  tools: [show_sales_chart]    # tools it cannot do without
+//	  attached: true               # or: any question with a file
 //	turns:                         # the first entry that fits is played
 //	  - turn: 1                    # first model call after the question; 0 = any
 //	    do:
 //	      - say: {en: One moment., zh: 请稍候。}
 //	      - call: {tool: show_sales_chart, args: {quarter: '{{.Var "quarter"}}'}}
 //	  - turn: 2
-//	    if: ok                     # or error: what the tools answered
+//	    if: ok                     # what the tools answered: ok, error or its code
+//	    has: title                 # a fact that the result must have
 //	    do:
 //	      - say: {en: ['{{.R.s.maxLabel}} leads with {{.R.s.max}}.'], zh: [...]}
 //
@@ -39,5 +41,7 @@
 // A text that asks for a fact which the tool's result does not have is left
 // out. The facts of the first good result are in .R (see facts.go), those of
 // all results in .Results, an error in .Error; .Var reads a variable from the
-// conversation, .I counts the rounds of a say with times.
+// conversation, .Attached and .Pictures tell of files that came with the
+// question. An argument that a template leaves empty is left out; !number and
+// !bool before it make it no text. .I counts the rounds of a say with times.
 package scripted

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -72,11 +73,38 @@ func newScope(s *script, req model.Request) *scope {
 	return c
 }
 
+// question is what the user asked, without the files that came with it.
 func (c *scope) question() string {
 	if c.asked < 0 {
 		return ""
 	}
-	return strings.TrimSpace(c.req.Messages[c.asked].Content)
+	asked, _, _ := strings.Cut(c.req.Messages[c.asked].Content, attachedMark)
+	return strings.TrimSpace(asked)
+}
+
+// How a file stands in a question: its name in brackets, then what it says.
+const attachedMark = "[attached: "
+
+var attachedFile = regexp.MustCompile(`\[attached: ([^\]\n]*)\](?:\n--- what the file says ---\n([^\n]{0,120}))?`)
+
+// Attached lists the files that came with the question: name and begin.
+func (c *scope) Attached() []map[string]string {
+	if c.asked < 0 {
+		return nil
+	}
+	var list []map[string]string
+	for _, m := range attachedFile.FindAllStringSubmatch(c.req.Messages[c.asked].Content, -1) {
+		list = append(list, map[string]string{"name": m[1], "begin": strings.TrimSpace(m[2])})
+	}
+	return list
+}
+
+// Pictures counts the pictures that came with the question.
+func (c *scope) Pictures() int {
+	if c.asked < 0 {
+		return 0
+	}
+	return len(c.req.Messages[c.asked].Images)
 }
 
 // turn counts the model calls since the question, and reads the results of the
@@ -104,12 +132,13 @@ func (c *scope) turn() int {
 	return n
 }
 
-// outcome is error when no tool of the last step succeeded.
-func (c *scope) outcome() string {
-	if c.R != nil && c.R["error"] != nil {
-		return "error"
+// came reports whether the last step came to what an if says: error, or the
+// code of one, when no tool of it succeeded, ok otherwise.
+func (c *scope) came(want string) bool {
+	if c.R == nil || c.R["error"] == nil {
+		return want == "ok"
 	}
-	return "ok"
+	return want == "error" || want == c.Error["code"]
 }
 
 // Var reads a variable from the conversation.
@@ -175,7 +204,7 @@ func (w condition) fits(c *scope) bool {
 			return true
 		}
 	}
-	return false
+	return w.Attached && len(c.Attached()) > 0
 }
 
 // choose finds the scenario for the question. Once an answer is under way its
@@ -261,7 +290,7 @@ func hash(scenario string, messages []model.Message) string {
 // scene turns the steps of the entry that fits into ops.
 func (c *scope) scene(sc *scenario, turn int, id string) ([]op, error) {
 	for _, t := range sc.Turns {
-		if t.Turn != 0 && t.Turn != turn || t.If != "" && t.If != c.outcome() {
+		if t.Turn != 0 && t.Turn != turn || t.If != "" && !c.came(t.If) || t.Has != "" && c.R[t.Has] == nil {
 			continue
 		}
 		var ops []op
@@ -379,9 +408,13 @@ func (c *scope) call(s callStep) (model.Call, error) {
 		if err != nil {
 			return call, fmt.Errorf("argument %s: %w", name, err)
 		}
-		args[name] = value
-		if a.number {
-			args[name] = json.Number(value)
+		switch {
+		case a.literal:
+			args[name] = json.RawMessage(value)
+		case value == "":
+			delete(args, name)
+		default:
+			args[name] = value
 		}
 	}
 	raw, err := json.Marshal(args)

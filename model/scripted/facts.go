@@ -30,6 +30,7 @@ var (
 //	top, top1 … top3     label and value
 //	items, item1 …       label and value
 //	error                code and message; retryable is true or false
+//	answer               what the user answered
 //
 // Values are copied as they stand, so that prose made of them shows nothing
 // that the tool did not say.
@@ -59,6 +60,8 @@ func facts(content string) map[string]any {
 			continue
 		}
 		switch key {
+		case "The_user_answered":
+			f["answer"] = value
 		case "error":
 			code, message, _ := strings.Cut(value, " ")
 			f[key] = map[string]any{"code": code, "message": message}

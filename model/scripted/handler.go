@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -86,7 +87,8 @@ func (in wireRequest) request() (model.Request, error) {
 		return req, errors.New("messages must not be empty")
 	}
 	for _, m := range in.Messages {
-		msg := model.Message{Role: m.Role, Content: contentText(m.Content), CallID: m.ToolCallID}
+		msg := model.Message{Role: m.Role, CallID: m.ToolCallID}
+		msg.Content, msg.Images = contentOf(m.Content)
 		switch m.Role {
 		case model.RoleSystem, model.RoleUser, model.RoleAssistant, model.RoleTool:
 		case "developer":
@@ -108,25 +110,33 @@ func (in wireRequest) request() (model.Request, error) {
 	return req, nil
 }
 
-// contentText reads a message's text, given as a string or as parts.
-func contentText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
+// contentOf reads a message's text, given as a string or as parts, and the
+// pictures among the parts.
+func contentOf(raw json.RawMessage) (text string, pictures []model.Image) {
+	if json.Unmarshal(raw, &text) == nil {
+		return text, nil
 	}
 	var parts []struct {
-		Text string `json:"text"`
+		Text     string `json:"text"`
+		ImageURL struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
 	}
 	if json.Unmarshal(raw, &parts) != nil {
-		return ""
+		return "", nil
 	}
 	var texts []string
 	for _, p := range parts {
 		if p.Text != "" {
 			texts = append(texts, p.Text)
 		}
+		inline, _ := strings.CutPrefix(p.ImageURL.URL, "data:")
+		mime, data, ok := strings.Cut(inline, ";base64,")
+		if picture, err := base64.StdEncoding.DecodeString(data); ok && err == nil {
+			pictures = append(pictures, model.Image{Mime: mime, Data: picture})
+		}
 	}
-	return strings.Join(texts, "\n")
+	return strings.Join(texts, "\n"), pictures
 }
 
 func (m *Model) completions(w http.ResponseWriter, r *http.Request) {

@@ -46,14 +46,19 @@ type condition struct {
 	Match  map[string]pattern `yaml:"match"`
 	Not    pattern            `yaml:"not"`
 	System pattern            `yaml:"system"`
-	Tools  []string           `yaml:"tools"`
+	// Attached wants a question with files, whatever it says.
+	Attached bool     `yaml:"attached"`
+	Tools    []string `yaml:"tools"`
 }
 
 // scene is what is done in one model call.
 type scene struct {
-	Turn int    `yaml:"turn"`
-	If   string `yaml:"if"`
-	Do   []step `yaml:"do"`
+	Turn int `yaml:"turn"`
+	// If is ok, error or the code of an error: what the tools answered.
+	If string `yaml:"if"`
+	// Has names a fact that the result must have.
+	Has string `yaml:"has"`
+	Do  []step `yaml:"do"`
 }
 
 // step is one thing done. Exactly one of its members but Times is set.
@@ -79,13 +84,17 @@ type callStep struct {
 	args      map[string]argument
 }
 
-// argument is a fixed value or a template; number says that the template's
-// text is a number.
+// argument is a fixed value or a template. Literal says that the template's
+// text is JSON, a number or true or false; other text that is empty leaves the
+// argument out.
 type argument struct {
 	value    any
 	template *text
-	number   bool
+	literal  bool
 }
+
+// errorCode is the form of an error's code in an if.
+var errorCode = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
 
 type fence struct {
 	Name string `yaml:"name"`
@@ -275,8 +284,8 @@ func (s *scenario) check() error {
 	}
 	for i := range s.Turns {
 		t := &s.Turns[i]
-		if t.If != "" && t.If != "ok" && t.If != "error" {
-			return fmt.Errorf("turns[%d]: if is ok or error, not %q", i, t.If)
+		if t.If != "" && t.If != "ok" && t.If != "error" && !errorCode.MatchString(t.If) {
+			return fmt.Errorf("turns[%d]: if is ok, error or the code of one, not %q", i, t.If)
 		}
 		for j := range t.Do {
 			if err := t.Do[j].check(); err != nil {
@@ -306,7 +315,7 @@ func (s *step) check() error {
 		var err error
 		switch {
 		case node.Kind == yaml.ScalarNode && strings.Contains(node.Value, "{{"):
-			a.number = node.Tag == "!number"
+			a.literal = node.Tag == "!number" || node.Tag == "!bool"
 			a.template = &text{}
 			err = a.template.UnmarshalYAML(&node)
 		default:

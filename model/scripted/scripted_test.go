@@ -27,6 +27,17 @@ var results = map[string]string{
 	"list_orders":            "Shown to the user as a table block; do not repeat the numbers.\nrows: 50\nrows in source: 812\ncolumns: Order, Amount\nseries Amount: total 9000, max 880 (S-17), min 11 (S-40)\ntop: S-17 880; S-3 870; S-9 860",
 	"broken_source":          "Shown to the user as a chart block; do not repeat the numbers.\ntitle: A source that answered",
 	"slow_report":            "Shown to the user as a table block; do not repeat the numbers.\nrows: 4\ncolumns: Step, Seconds",
+	"query_requests":         "The statement is shown to the user, who may run it. It was not run; its result is not known.",
+	"show_export_form":       "Shown to the user as a form block; do not repeat the numbers.\nform: Export\nfield range, array, required\nThe user has not submitted it yet.",
+	"make_report":            "file: report.xlsx\nreport: Q\ncities: 16\nbest region: East",
+	"list_expenses":          "Shown to the user as a table block; do not repeat the numbers.\nrows: 4\nnext to approve: E-7\nclaimed amount: 42.5\nclaimed by: Sample person",
+	"approve_expense":        "card: Expense\napproved expense: E-7\napproved amount: 42.50",
+	"compare_products":       "title: Watches\nitems: 4",
+	"show_product":           "card: Watch",
+	"show_order_flow":        "chart: Flow\norders: 77\nflows: 24",
+	"show_chart_types":       "charts: 9\nkinds: bar, line",
+	"roll_out":               "title: Rollout\ndone: Build\ndone: Run the tests",
+	"ask_user":               "The user answered: 2026Q2",
 }
 
 const failed = "error: DATA_FETCH_FAILED The source did not answer.\nretryable: true"
@@ -138,6 +149,18 @@ func TestQuestionsFindTheirScenario(t *testing.T) {
 		"many 500s right now?":               "server-errors",
 		"sales summary":                      "sales-summary",
 		"top 500 orders":                     "top-orders",
+		"export details":                     "export-orders",
+		"导出明细":                               "export-orders",
+		"report":                             "report",
+		"给我报表":                               "report",
+		"approve this expense":               "approve-expense",
+		"报销审批":                               "approve-expense",
+		"删除示例报销单":                            "expenses",
+		"running watch":                      "compare-products",
+		"推荐跑步手表":                             "compare-products",
+		"线上 500 多不多":                         "server-errors",
+		"前 500 条订单":                          "top-orders",
+		"show all chart types":               "charts-compare",
 		"drop me":                            "drop",
 		"慢":                                  "slow-report",
 		"bad arguments":                      "bad-arguments",
@@ -209,6 +232,10 @@ func TestAnswers(t *testing.T) {
 		{"List the latest 50 orders", false, "The largest amounts to 880 (S-17)."},
 		{"Call a tool with bad arguments", false, "Nothing was run until the arguments fitted. The chart shows Sample quarter, sales by region (k)."},
 		{"Are there many 500s right now?", false, "977 requests came in, 41 of them ended in a server error (5xx). The worst time was /cart with 30."},
+		{"Approve an expense", false, "E-7 is approved over 42.50 CNY."},
+		{"Ask me which quarter to sum up", false, "The first of them: Revenue 1234.5"},
+		{"Roll out the sample release", false, "All steps are done."},
+		{"Show the flow of orders by region", false, "77 sample orders make 24 flows"},
 		{"Ask a broken source", true, "did not answer (DATA_FETCH_FAILED)"},
 		{"Call tools in a loop", false, "needs the tool `show_sales_summary`"},
 		{"What is this?", false, "- Show the Q3 sales by region\n"},
@@ -253,8 +280,16 @@ func TestArgumentsFollowTheConversation(t *testing.T) {
 		{[]string{"展开华南 2026Q1 各城市的数据"}, `{"quarter":"2026Q1","region":"华南"}`},
 		{[]string{"drill into east"}, `{"quarter":"2026Q3","region":"East"}`},
 		{[]string{"Show the cities of Lake District in 2026Q1"}, `{"quarter":"2026Q1","region":"Lake District"}`},
-		{[]string{"top 7 orders"}, `{"limit":7}`},
-		{[]string{"many 500s in the last 30 minutes"}, `{"minutes":30}`},
+		{[]string{"top 7 orders"}, `{"limit":7,"sort":"amount"}`},
+		{[]string{"latest 7 orders"}, `{"limit":7,"sort":"latest"}`},
+		{[]string{"Export the order details of August for the sample review as CSV"}, `{"format":"csv","from":"2026-08-01","reason":"sample review","to":"2026-08-31"}`},
+		{[]string{"导出 8 月华东的订单明细，用于季度复盘"}, `{"from":"2026-08-01","reason":"季度复盘","region":"East","to":"2026-08-31"}`},
+		{[]string{"I need the orders from 2026-07-05 to 2026-07-09", "Which?", "Export them"}, `{"from":"2026-07-05","to":"2026-07-09"}`},
+		{[]string{"export that fails once"}, `{"failOnce":true,"reason":"To see a failure"}`},
+		{[]string{"roll out a release that fails"}, `{"fail":true}`},
+		{[]string{"Show the watches as a carousel"}, `{"layout":"carousel"}`},
+		{[]string{"Tell me more about Sample watch Trail"}, `{"product":"Sample watch Trail"}`},
+		{[]string{"介绍一下 示例手表 越野款"}, `{"product":"示例手表 越野款"}`},
 		{[]string{"slow report of 3 seconds"}, `{"seconds":3}`},
 	} {
 		req := model.Request{Tools: tools()}
@@ -269,6 +304,81 @@ func TestArgumentsFollowTheConversation(t *testing.T) {
 		if err != nil || len(resp.Calls) != 1 || string(resp.Calls[0].Arguments) != test.want {
 			t.Errorf("%q: %+v, %v, want %s", test.said, resp.Calls, err, test.want)
 		}
+	}
+}
+
+func TestFilesOfAQuestion(t *testing.T) {
+	m := fresh(t, Options{})
+	ask := func(content string, pictures ...model.Image) (string, string) {
+		req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: content, Images: pictures}}, Tools: tools()}
+		p, err := m.script.plan(req, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.scenario, resp.Text
+	}
+	const file = "[attached: sample.csv, 2 rows]\n--- what the file says ---\nregion,sales by region\nEast,320\n--- end of sample.csv ---"
+	for _, content := range []string{"What is this?\n\n" + file, file} {
+		name, text := ask(content)
+		if name != "attached" || !strings.Contains(text, "- **sample.csv, 2 rows** begins with: “region,sales by region”") || strings.Contains(text, "picture") {
+			t.Errorf("%q: %s, %q", content, name, text)
+		}
+	}
+	if name, text := ask("这是什么?\n\n[attached: watch.png]", model.Image{Mime: "image/png", Data: []byte("x")}); name != "attached" || !strings.Contains(text, "其中 1 个以图片形式") {
+		t.Errorf("%s, %q", name, text)
+	}
+	// What a file says chooses no script; what the user says does.
+	if name, _ := ask("Q3 sales by region\n\n" + file); name != "sales-by-region" {
+		t.Errorf("%s", name)
+	}
+	var in wireRequest
+	if err := json.Unmarshal([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"What?"},`+
+		`{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}},{"type":"image_url","image_url":{"url":"https://example.com/x.png"}}]}]}`), &in); err != nil {
+		t.Fatal(err)
+	}
+	if req, err := in.request(); err != nil || req.Messages[0].Content != "What?" || len(req.Messages[0].Images) != 1 || string(req.Messages[0].Images[0].Data) != "x" {
+		t.Errorf("%+v, %v", req, err)
+	}
+}
+
+// TestAnswersOfPeople expects the script to go on by what a person decided.
+func TestAnswersOfPeople(t *testing.T) {
+	m := fresh(t, Options{})
+	for _, test := range []struct{ question, told, want string }{
+		{"Approve an expense", "error: REJECTED The user did not approve the call; it was not run.", "You rejected it"},
+		{"Approve an expense", "error: EXPIRED The user did not answer in time; the call was not run.", "Nobody answered in time"},
+		{"Approve an expense", "error: AMOUNT_TOO_HIGH Too much.", "It was not approved: AMOUNT_TOO_HIGH. Too much."},
+		{"报销审批", "error: REJECTED The user did not approve the call; it was not run.", "您已拒绝"},
+	} {
+		req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: test.question}}, Tools: tools()}
+		for step, told := range []string{results["list_expenses"], test.told, ""} {
+			resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step == 2 {
+				if !strings.Contains(resp.Text, test.want) {
+					t.Errorf("%s, %s: %q", test.question, test.told, resp.Text)
+				}
+				continue
+			}
+			req.Messages = append(req.Messages, resp.Assistant(), model.Message{Role: model.RoleTool, CallID: resp.Calls[0].ID, Content: told})
+			if want := `{"amount":42.5,"number":"E-7",`; step == 1 && !strings.HasPrefix(string(resp.Calls[0].Arguments), want) {
+				t.Errorf("%s", resp.Calls[0].Arguments)
+			}
+		}
+	}
+	// Nothing is proposed where nothing waits.
+	req := model.Request{Messages: []model.Message{
+		{Role: model.RoleUser, Content: "Approve an expense"}, {Role: model.RoleAssistant, Calls: []model.Call{{ID: "c", Name: "list_expenses"}}},
+		{Role: model.RoleTool, CallID: "c", Content: "rows: 0"},
+	}, Tools: tools()}
+	if resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil }); err != nil || len(resp.Calls) != 0 || !strings.Contains(resp.Text, "Nothing waits") {
+		t.Errorf("%+v, %v", resp, err)
 	}
 }
 
