@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,7 +22,7 @@ const (
 	// maxPositions and maxSteps bound the search for patterns that take
 	// exponential time.
 	maxPositions = 1500
-	maxSteps     = 2_000_000
+	maxSteps     = 1_000_000
 	// maxGroups bounds how deep groups are nested.
 	maxGroups = 32
 )
@@ -141,9 +142,14 @@ var (
 // those of characters that are not assigned are left out.
 const categories = " L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp Cc Cf "
 
+var categorySets sync.Map // of runes by name
+
 func category(name string) (runes, bool) {
 	if name == "" || !strings.Contains(categories, " "+name+" ") {
 		return nil, false
+	}
+	if s, ok := categorySets.Load(name); ok {
+		return s.(runes), true
 	}
 	var out runes
 	t := unicode.Categories[name]
@@ -157,7 +163,8 @@ func category(name string) (runes, bool) {
 			out = append(out, unicode.Range32{Lo: c, Hi: c, Stride: 1})
 		}
 	}
-	return union(out), true
+	s, _ := categorySets.LoadOrStore(name, union(out))
+	return s.(runes), true
 }
 
 // patternOp is the kind of a piece of a pattern.
@@ -590,11 +597,19 @@ func (p *patternParser) class() (*piece, error) {
 // string can be read in exponentially many ways, which is what makes an engine
 // that tries them one after the other hang.
 type automaton struct {
-	sets   []runes
-	next   [][]int
-	double map[[2]int]bool // edges that are there for two reasons
-	steps  int
+	sets  []runes
+	next  [][]int
+	edges []bitset // next again, for a look-up
+	twice [][2]int // edges that are there for two reasons
+	steps int
 }
+
+// bitset is a set of states.
+type bitset [(maxPositions + 63) / 64]uint64
+
+func (b *bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+func (b *bitset) add(i int) { b[i/64] |= 1 << (i % 64) }
 
 // fragment is a part of an automaton.
 type fragment struct {
@@ -607,7 +622,7 @@ var errComplicated = errors.New("too complicated: shorten it, or use maxLength")
 // ambiguous reports an error when the pattern takes exponential time on some
 // string.
 func ambiguous(n *piece) error {
-	a := &automaton{double: make(map[[2]int]bool)}
+	a := new(automaton)
 	if _, err := a.build(n); err != nil {
 		return err
 	}
@@ -620,10 +635,11 @@ func (a *automaton) link(from, to []int) error {
 	}
 	for _, f := range from {
 		for _, t := range to {
-			if slices.Contains(a.next[f], t) {
-				a.double[[2]int{f, t}] = true
+			if a.edges[f].has(t) {
+				a.twice = append(a.twice, [2]int{f, t})
 				continue
 			}
+			a.edges[f].add(t)
 			a.next[f] = append(a.next[f], t)
 		}
 	}
@@ -637,7 +653,7 @@ func (a *automaton) build(n *piece) (fragment, error) {
 			return fragment{}, errComplicated
 		}
 		at := []int{len(a.sets)}
-		a.sets, a.next = append(a.sets, n.set), append(a.next, nil)
+		a.sets, a.next, a.edges = append(a.sets, n.set), append(a.next, nil), append(a.edges, bitset{})
 		return fragment{first: at, last: at}, nil
 	case opGroup:
 		return a.build(n.subs[0])
@@ -686,7 +702,7 @@ func (a *automaton) cat(f, g fragment) (fragment, error) {
 // repeat writes a count out: x{2,4} is xx(x(x)?)?. Large counts are taken to
 // be without end, which can only make a pattern look worse than it is.
 func (a *automaton) repeat(n *piece, lo, hi int) (fragment, error) {
-	const most = 40
+	const most = 64
 	if lo > most {
 		lo, hi = most, -1
 	}
@@ -741,22 +757,26 @@ var errExponential = errors.New("some strings take exponential time: a repetitio
 // check looks for a state that a string leads back to itself on two ways.
 func (a *automaton) check() error {
 	component := components(len(a.next), func(v int) []int { return a.next[v] })
-	for e := range a.double {
+	for _, e := range a.twice {
 		if component[e[0]] == component[e[1]] {
 			return errExponential
 		}
 	}
 	// The pairs of states that one string leads to from one state.
 	n := len(a.next)
-	sets := make(map[[2]int]bool)
+	// Copies of a repeated piece share their set: what is known of two sets is
+	// known of all their copies.
+	known := make(map[[2]*unicode.Range32]bool)
 	meets := func(p, q int) bool {
-		if p > q {
-			p, q = q, p
+		s, t := a.sets[p], a.sets[q]
+		if len(s) == 0 || len(t) == 0 {
+			return false
 		}
-		m, known := sets[[2]int{p, q}]
-		if !known {
-			m = a.sets[p].meets(a.sets[q])
-			sets[[2]int{p, q}] = m
+		m, ok := known[[2]*unicode.Range32{&s[0], &t[0]}]
+		if !ok {
+			a.steps += len(s) + len(t)
+			m = s.meets(t)
+			known[[2]*unicode.Range32{&s[0], &t[0]}] = m
 		}
 		return m
 	}

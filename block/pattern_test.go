@@ -65,6 +65,21 @@ func TestPatternBombs(t *testing.T) {
 	}
 }
 
+// TestPatternsAreJudgedQuickly: the judgement itself is no bomb.
+func TestPatternsAreJudgedQuickly(t *testing.T) {
+	for _, p := range []string{
+		strings.Repeat(`(\p{L}|\P{Lu}|\w|.){0,40}`, 18), `((` + strings.Repeat(`\p{L}|`, 70) + `\w){40}){40}`, `(` + strings.Repeat(`[^a]{0,40}`, 50) + `)*`,
+		strings.Repeat("(", 30) + `a{40}` + strings.Repeat("){40}", 30), `(` + strings.Repeat(`(a|b)?`, 80) + `)+`, strings.Repeat(`.?`, 250) + "x",
+		`((((((a{40}){40}){40}){40}){40}){40}){40}`, strings.Repeat(`[\p{L}\P{N}-a]?`, 30),
+	} {
+		begin := time.Now()
+		err := CheckPattern(p)
+		if d := time.Since(begin); d > time.Second {
+			t.Errorf("%.60s took %v: %v", p, d, err)
+		}
+	}
+}
+
 func FuzzPatterns(f *testing.F) {
 	f.Add(`^(a|b{2,3})+[^c-e]\d(?=x)$`)
 	f.Add(`(a+)+`)
