@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/internal/nearest"
 	"github.com/inlay-ui/inlay/server"
 	"github.com/inlay-ui/inlay/tool"
@@ -50,6 +51,13 @@ func (c Config) turnLimits() turn.Limits {
 		Turn: c.Agent.Timeout, Tool: c.Agent.ToolTimeout,
 		OutputBytes: c.Limits.OutputBytes, SummaryBytes: c.Limits.SummaryBytes, ContextBytes: c.Limits.ContextBytes,
 		Blocks: c.Limits.Blocks, Attempts: c.Limits.ModelAttempts, Coalesce: c.Limits.Coalesce,
+	}
+}
+
+func (c Config) actionLimits() action.Limits {
+	return action.Limits{
+		Payload: c.Limits.ActionBytes, State: c.Limits.ActionStateBytes, Result: c.Limits.ActionResultBytes, Prompt: c.Limits.InputBytes,
+		Confirm: c.Limits.ConfirmExpiry, Keep: c.Limits.RetainKeys,
 	}
 }
 
@@ -182,9 +190,12 @@ func (h *HTTPSource) open() (*httptool.Source, error) {
 	return src, nil
 }
 
-// declaredTools makes the tools of the configuration. The function it returns
-// closes their sources.
-func (c Config) declaredTools() ([]tool.Tool, func() error, error) {
+// names lists the sources.
+func (s *sources) names() []string { return append(sortedKeys(s.sql), sortedKeys(s.http)...) }
+
+// declaredTools makes the tools of the configuration and opens their sources,
+// which the caller closes.
+func (c Config) declaredTools() ([]tool.Tool, *sources, error) {
 	s, err := c.openSources()
 	if err != nil {
 		return nil, nil, err
@@ -197,7 +208,7 @@ func (c Config) declaredTools() ([]tool.Tool, func() error, error) {
 		}
 		tools = append(tools, t)
 	}
-	return tools, s.close, nil
+	return tools, s, nil
 }
 
 func (tc ToolConfig) make(s *sources) (tool.Tool, error) {
@@ -212,6 +223,13 @@ func (tc ToolConfig) make(s *sources) (tool.Tool, error) {
 		}
 		spec.Parameters = raw
 	}
+	if tc.Ask != nil {
+		ask, err := mapping.CompileAsk(fmt.Sprintf("tool %q", tc.Name), *tc.Ask)
+		if err != nil {
+			return nil, err
+		}
+		spec.Ask = ask
+	}
 	how := mapping.Config{Block: tc.Block, Summary: tc.Summary}
 	db, isSQL := s.sql[tc.Source]
 	origin, isHTTP := s.http[tc.Source]
@@ -225,7 +243,7 @@ func (tc ToolConfig) make(s *sources) (tool.Tool, error) {
 	case isHTTP:
 		return nil, fmt.Errorf("tool %q: its source %s is an HTTP origin: request is required, and no query", tc.Name, tc.Source)
 	}
-	names := append(sortedKeys(s.sql), sortedKeys(s.http)...)
+	names := s.names()
 	if len(names) == 0 {
 		return nil, fmt.Errorf("tool %q: source %q is not defined: there are no sources", tc.Name, tc.Source)
 	}

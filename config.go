@@ -42,6 +42,8 @@ type Config struct {
 	Agent        AgentConfig             `json:"agent"`
 	Sources      map[string]SourceConfig `json:"sources"`
 	Tools        []ToolConfig            `json:"tools"`
+	Actions      map[string]ActionConfig `json:"actions"`
+	Keys         KeysConfig              `json:"keys"`
 	Capabilities CapabilitiesConfig      `json:"capabilities"`
 	Allow        AllowConfig             `json:"allow"`
 	Auth         AuthConfig              `json:"auth"`
@@ -94,12 +96,18 @@ type AgentConfig struct {
 	Timeout time.Duration `json:"timeout"`
 	// ToolTimeout bounds a tool that names no time of its own. Default 30 s.
 	ToolTimeout time.Duration `json:"tool_timeout"`
+	// AskUser lets the model ask the user a question and wait for the answer.
+	// The sample data does so by itself.
+	AskUser bool `json:"ask_user"`
 }
 
-// SourceConfig is where tools get data: exactly one member is set.
+// SourceConfig is where tools get data and actions lead: exactly one of SQL and
+// HTTP is set.
 type SourceConfig struct {
 	SQL  *SQLSource  `json:"sql"`
 	HTTP *HTTPSource `json:"http"`
+	// Query lets the model propose statements for it.
+	Query *QueryConfig `json:"query"`
 }
 
 // SQLSource is a database.
@@ -146,6 +154,8 @@ type ToolConfig struct {
 	Timeout     time.Duration `json:"timeout"`
 	Exclusive   bool          `json:"exclusive"`
 	Refreshable bool          `json:"refreshable"`
+	// Ask says when a person is asked before the tool runs.
+	Ask *mapping.Ask `json:"ask"`
 }
 
 // CapabilitiesConfig says how declarations of clients are judged.
@@ -186,6 +196,8 @@ type AuthConfig struct {
 	TrustedProxies []string `json:"trusted_proxies"`
 	// Origins may call the server from other pages, or embed it.
 	Origins []string `json:"origins"`
+	// Audit lets some users read the audit log of their whole tenant.
+	Audit PermissionConfig `json:"audit"`
 }
 
 // LimitsConfig bounds requests, streams and stores.
@@ -222,6 +234,18 @@ type LimitsConfig struct {
 	WriteTimeout time.Duration `json:"write_timeout"`
 	// ModelAttempts is how often a model call is tried. Default 3.
 	ModelAttempts int `json:"model_attempts"`
+	// ActionBytes bounds the payload of an action. Default 256 KiB.
+	ActionBytes int `json:"action_bytes"`
+	// ActionStateBytes bounds what is kept of it on the block. Default 16 KiB,
+	// at most 48.
+	ActionStateBytes int `json:"action_state_bytes"`
+	// ActionResultBytes bounds what an action gives back. Default 64 KiB.
+	ActionResultBytes int `json:"action_result_bytes"`
+	// ConfirmExpiry is the life of a confirmation of level token. Default 5 min.
+	ConfirmExpiry time.Duration `json:"confirm_expiry"`
+	// RetainKeys is how long idempotency keys of actions are known. Default
+	// 24 h.
+	RetainKeys time.Duration `json:"retain_keys"`
 	// RetainLog is how long the events of finished messages are kept. Default
 	// 7 days, negative for ever; the messages themselves stay.
 	RetainLog time.Duration `json:"retain_log"`

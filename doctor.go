@@ -44,11 +44,14 @@ func (c Config) Check(ctx context.Context) error {
 			return err
 		}
 	}
-	tools, closeSources, err := c.declaredTools()
+	tools, open, err := c.declaredTools()
 	if err != nil {
 		return err
 	}
-	_, err = tool.NewSet(tools...)
+	set, err := tool.NewSet(tools...)
+	if err == nil {
+		err = c.checkActions(open, set)
+	}
 	var known []string
 	for _, t := range app.registry.Types() {
 		known = append(known, block.ShortName(t.Name))
@@ -61,7 +64,22 @@ func (c Config) Check(ctx context.Context) error {
 			err = errors.Join(err, fmt.Errorf("tools[%d]: tool %q: block type %q is not registered%s", i, tc.Name, block.ShortName(tc.Block.Type), didYouMean(nearest.Of(block.ShortName(tc.Block.Type), known))))
 		}
 	}
-	return errors.Join(err, closeSources())
+	return errors.Join(err, open.close())
+}
+
+// checkActions makes the actions and queries of a configuration and forgets
+// them.
+func (c Config) checkActions(s *sources, tools *tool.Set) error {
+	_, err := c.queries(s)
+	if err != nil {
+		return err
+	}
+	_, err = c.declaredActions(s, tools)
+	if c.Keys.Env != "" {
+		_, keyErr := c.Keys.open("", true)
+		err = errors.Join(err, keyErr)
+	}
+	return err
 }
 
 // Doctor looks at everything an installation needs: the configuration, the

@@ -34,9 +34,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inlay-ui/inlay/action"
+	"github.com/inlay-ui/inlay/action/declared"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/demo"
 	"github.com/inlay-ui/inlay/internal/id"
+	"github.com/inlay-ui/inlay/internal/signing"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/model/openai"
 	"github.com/inlay-ui/inlay/model/scripted"
@@ -77,6 +80,8 @@ type (
 	ChartSeries = block.ChartSeries
 	// Table is the payload of a table.
 	Table = block.Table
+	// TableColumn is one column of a table.
+	TableColumn = block.TableColumn
 	// MetricItem is one key figure.
 	MetricItem = block.MetricItem
 	// Metric is the payload of key figures.
@@ -170,6 +175,7 @@ type App struct {
 	log      *slog.Logger
 	registry *block.Registry
 	tools    *tool.Set
+	actions  *action.Registry
 
 	mu     sync.Mutex
 	opened bool
@@ -178,10 +184,15 @@ type App struct {
 
 // parts is what an opened App is made of.
 type parts struct {
-	store   store.Store
-	model   model.Model
-	demo    *demo.Demo
-	runner  *turn.Runner
+	log    *slog.Logger
+	store  store.Store
+	model  model.Model
+	demo   *demo.Demo
+	runner *turn.Runner
+	// keys sign what the server hands out and later believes.
+	keys    *signing.Ring
+	gateway *action.Gateway
+	queries []declared.Query
 	handler http.Handler
 	drain   chan struct{}
 	// live ends with Close; what works in the background for as long as the
@@ -210,7 +221,11 @@ func New(cfg Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{cfg: cfg, log: log, registry: reg, tools: set}, nil
+	actions, err := action.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	return &App{cfg: cfg, log: log, registry: reg, tools: set, actions: actions}, nil
 }
 
 // AddTools adds tools. It fails after the App was opened, for a name that is
@@ -251,7 +266,7 @@ func (a *App) Open(ctx context.Context) error {
 		return nil
 	}
 	live, end := context.WithCancel(context.WithoutCancel(ctx))
-	p := &parts{drain: make(chan struct{}), live: live, closers: []func() error{func() error { end(); return nil }}}
+	p := &parts{log: a.log, drain: make(chan struct{}), live: live, closers: []func() error{func() error { end(); return nil }}}
 	if err := a.open(ctx, p); err != nil {
 		return errors.Join(err, p.close())
 	}
@@ -268,12 +283,18 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if p.model, err = a.newModel(); err != nil {
 		return err
 	}
-	declared, closeSources, err := a.cfg.declaredTools()
+	if p.keys, err = a.cfg.Keys.open(a.cfg.Data, a.cfg.Backend == nil); err != nil {
+		return err
+	}
+	tools, open, err := a.cfg.declaredTools()
 	if err != nil {
 		return err
 	}
-	p.closers = append(p.closers, closeSources)
-	if err := a.tools.Add(declared...); err != nil {
+	p.closers = append(p.closers, open.close)
+	if err := a.tools.Add(tools...); err != nil {
+		return err
+	}
+	if p.queries, err = a.cfg.queries(open); err != nil {
 		return err
 	}
 	withDemo := a.tools.Len() == 0
@@ -288,12 +309,20 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		if err := a.tools.Add(p.demo.Tools()...); err != nil {
 			return err
 		}
+		if err := a.actions.Add(p.demo.Actions()...); err != nil {
+			return err
+		}
+		p.queries = append(p.queries, p.demo.Queries()...)
+	}
+	if err := a.addActions(p, open); err != nil {
+		return err
 	}
 	metrics := server.NewMetrics()
 	if p.runner, err = turn.New(turn.Config{
 		Store: p.store, Model: p.model, Tools: a.tools, Registry: a.registry,
 		System: a.cfg.Agent.System, Version: Version(), Limits: a.cfg.turnLimits(),
-		Instance: id.New("i"), Logger: a.log, Observer: metrics,
+		Instance: id.New("i"), Logger: a.log, Observer: metrics, Actions: a.actions,
+		AskUser: a.cfg.Agent.AskUser || withDemo,
 	}); err != nil {
 		return err
 	}
@@ -304,13 +333,48 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if n > 0 {
 		a.log.Info("ended turns that a crash had cut off", "turns", n)
 	}
+	if p.gateway, err = action.New(action.Config{
+		Store: p.store, Turns: p.runner, Actions: a.actions, Blocks: a.registry, Signer: p.keys, Limits: a.cfg.actionLimits(),
+		Instance: id.New("i"), Logger: a.log, Observer: metrics,
+	}); err != nil {
+		return err
+	}
+	if err := p.gateway.Sweep(ctx); err != nil {
+		return fmt.Errorf("settle unfinished actions: %w", err)
+	}
 	info := p.model.Info()
-	a.log.Info("ready", "model", info.Name, "kind", info.Kind, "tools", a.tools.Len(), "sample_data", withDemo, "data", a.cfg.Data)
+	a.log.Info("ready", "model", info.Name, "kind", info.Kind, "tools", a.tools.Len(), "actions", a.actions.Len(), "sample_data", withDemo, "data", a.cfg.Data)
 	if info.Kind == "scripted" {
 		a.log.Info("the scripted demo model answers; for a real one set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY, or model: in a YAML file")
 	}
 	p.handler, err = a.newHandler(p, metrics)
 	return err
+}
+
+// addActions registers what needs the tools and sources that are open: the
+// declared actions and those of queries.
+func (a *App) addActions(p *parts, open *sources) error {
+	if len(p.queries) > 0 {
+		queries, err := declared.NewQueries(p.queries...)
+		if err != nil {
+			return err
+		}
+		tools, err := queries.Tools()
+		if err == nil {
+			err = a.tools.Add(tools...)
+		}
+		if err == nil {
+			err = a.actions.Add(queries.Action())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	defs, err := a.cfg.declaredActions(open, a.tools)
+	if err != nil {
+		return err
+	}
+	return a.actions.Add(defs...)
 }
 
 func (a *App) openStore(ctx context.Context) (store.Store, error) {
@@ -392,9 +456,11 @@ func (a *App) newHandler(p *parts, metrics *server.Metrics) (http.Handler, error
 			return nil, err
 		}
 	}
+	allow := server.Allow(a.cfg.Allow)
+	allow.LinkHosts = linkHosts(allow.LinkHosts, p.queries)
 	cfg := server.Config{
-		Runner: p.runner, Store: p.store, Registry: a.registry, Auth: auth, Model: p.model.Info(),
-		Allow: server.Allow(a.cfg.Allow), Limits: a.cfg.serverLimits(), Web: web.Dist,
+		Runner: p.runner, Actions: p.gateway, Auditor: a.cfg.auditor(), Store: p.store, Registry: a.registry, Auth: auth, Model: p.model.Info(),
+		Allow: allow, Limits: a.cfg.serverLimits(), Web: web.Dist,
 		Origins: a.cfg.Auth.Origins, Heartbeat: a.cfg.Limits.Heartbeat, WriteTimeout: a.cfg.Limits.WriteTimeout,
 		StrictCapabilities: a.cfg.Capabilities.Strict, ShowToolDetails: a.cfg.devMode(),
 		Metrics: metrics, Logger: a.log, Draining: p.drain, Version: Version(),
@@ -446,11 +512,12 @@ const (
 	trimEvery     = 10 * time.Minute
 )
 
-// Maintain ends turns whose owner died and forgets old logs, until ctx ends.
+// Maintain ends turns whose owner died, settles actions that a crash cut off and
+// forgets old logs and keys, until ctx ends.
 func (a *App) Maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
-	trimmed := time.Now()
+	trimmed, forgotten := time.Now(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -459,6 +526,15 @@ func (a *App) Maintain(ctx context.Context) {
 		}
 		if _, err := a.parts.runner.Recover(ctx); err != nil && ctx.Err() == nil {
 			a.log.Error("end unfinished turns", "err", err)
+		}
+		if err := a.parts.gateway.Sweep(ctx); err != nil && ctx.Err() == nil {
+			a.log.Error("settle unfinished actions", "err", err)
+		}
+		if time.Since(forgotten) > trimEvery {
+			forgotten = time.Now()
+			if err := a.parts.gateway.Trim(ctx); err != nil && ctx.Err() == nil {
+				a.log.Error("forget old actions", "err", err)
+			}
 		}
 		// The store that Open opened forgets by itself.
 		if a.cfg.Backend == nil || time.Since(trimmed) < trimEvery {
@@ -489,6 +565,9 @@ func (a *App) ListenAndServe(ctx context.Context) error {
 	}
 	return a.Serve(ctx, ln, func() { a.log.Info("listening", "url", "http://"+ln.Addr().String()) })
 }
+
+// closeTime is how long actions may go on when an App is closed.
+const closeTime = 2 * time.Second
 
 // drainTime is how long running turns may go on after ctx of Serve has ended.
 const drainTime = 10 * time.Second
@@ -526,6 +605,9 @@ func (a *App) Serve(ctx context.Context, ln net.Listener, ready func()) error {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	close(a.parts.drain)
+	if err := a.parts.gateway.Close(drain); err != nil {
+		a.log.Warn("shut down", "err", err)
+	}
 	_ = a.parts.runner.Shutdown(drain) // it ends what does not end by itself
 	if shutErr := srv.Shutdown(drain); shutErr != nil {
 		_ = srv.Close()
@@ -554,6 +636,15 @@ func (a *App) Close() error {
 
 func (p *parts) close() error {
 	var errs []error
+	if p.gateway != nil {
+		// A handler that runs on is given a moment; its call is settled after the
+		// next start.
+		soon, cancel := context.WithTimeout(context.Background(), closeTime)
+		if err := p.gateway.Close(soon); err != nil {
+			p.log.Warn("close", "err", err)
+		}
+		cancel()
+	}
 	if p.runner != nil {
 		now, cancel := context.WithCancel(context.Background())
 		cancel()

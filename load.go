@@ -2,6 +2,7 @@ package inlay
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/inlay-ui/inlay/internal/nearest"
+	"github.com/inlay-ui/inlay/tool/mapping"
 )
 
 // envPrefix begins every environment variable that sets a key.
@@ -175,6 +177,8 @@ func decode(m map[string]any, c *Config) error {
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(
 			durations,
 			wholeNumbers,
+			wordsHook,
+			actionNames,
 			mapstructure.StringToSliceHookFunc(","),
 		),
 	})
@@ -272,6 +276,18 @@ func durations(from, to reflect.Type, v any) (any, error) {
 		return nil, fmt.Errorf("%q is not a duration such as 10s, 2m or 1h30m", s)
 	}
 	return d, nil
+}
+
+// actionNames reads a list of actions' names where a program may stand.
+func actionNames(from, to reflect.Type, v any) (any, error) {
+	if to != reflect.TypeFor[mapping.Actions]() || from.Kind() != reflect.Slice {
+		return v, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("the list of actions cannot be read: %w", err)
+	}
+	return mapping.Actions(raw), nil
 }
 
 // nearestKey is the key most like an unknown one, among its would-be siblings.

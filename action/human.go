@@ -40,7 +40,7 @@ func (g *Gateway) answer(ctx context.Context, c *check) (Answer, error) {
 	began := g.cfg.Now()
 	st, err := g.cfg.Turns.Answer(ctx, turn.AnswerRequest{
 		Owner: c.req.Owner, Caller: c.req.Caller, Msg: c.req.Msg, Block: c.req.Block, Action: c.act.ID,
-		Payload: c.req.Payload, Caps: c.req.Caps,
+		Payload: c.req.Payload, Values: secrets(c.block, c.req.Payload), Caps: c.req.Caps,
 	})
 	var te *turn.Error
 	switch {
