@@ -31,6 +31,9 @@ type AnswerRequest struct {
 	// Payload is the new arguments for edit, the answer's value for answer and
 	// may hold a reason for reject.
 	Payload json.RawMessage
+	// Values is what the block's state keeps of the payload, without what is
+	// secret; nil keeps all of it.
+	Values json.RawMessage
 	// State is what the block's state is now, and Rev its number; without them
 	// the turn writes its own.
 	State json.RawMessage
@@ -77,9 +80,11 @@ func (r *Runner) Answer(ctx context.Context, req AnswerRequest) (Started, error)
 		s.remember(place, true)
 	case tool.Edit:
 		s.edit(place, req.Payload)
-		a.Values = req.Payload
+		fallthrough
 	case tool.Reply:
-		a.Values = req.Payload
+		if a.Values = req.Values; a.Values == nil {
+			a.Values = req.Payload
+		}
 	}
 	if req.Action != tool.Reject {
 		q.Answer = &tool.Answer{Action: req.Action}

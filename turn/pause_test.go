@@ -312,6 +312,80 @@ func TestAskUser(t *testing.T) {
 	}
 }
 
+// TestSecretAnswer expects what is secret in an answer to reach the tool and
+// nothing that is kept.
+func TestSecretAnswer(t *testing.T) {
+	const secret = "hunter2"
+	var got string
+	tl, err := tool.New(tool.Spec{Name: "login", Description: "Log in.", Ask: func(context.Context, json.RawMessage) (*tool.Ask, error) {
+		return &tool.Ask{Prompt: "Who?", Question: &tool.Question{
+			Schema:   json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"pin":{"type":"string"}},"required":["pin"]}`),
+			UISchema: json.RawMessage(`{"pin":{"ui:widget":"password"}}`),
+		}}, nil
+	}}, func(ctx context.Context, _ struct{}, out *tool.Out) error {
+		a, _ := tool.AnswerFrom(ctx)
+		got = string(a.Value)
+		out.Summary("Logged in.")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, turn.Config{}, []tool.Tool{tl}, calls(call("c1", "login", "{}"), call("c2", "ask_user", `{"question":"And?"}`)))
+	w := &watched{Store: r.store}
+	reg, err := block.NewRegistry(block.Builtins()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.runner, err = turn.New(turn.Config{Store: w, Model: r.model, Tools: r.tools, Registry: reg, AskUser: true}); err != nil {
+		t.Fatal(err)
+	}
+	s, _, st := r.ask("log in")
+	started, err := r.runner.Answer(t.Context(), turn.AnswerRequest{Owner: alice, Msg: s.Msg, Block: questions(st)[0].ID, Action: tool.Reply,
+		Payload: json.RawMessage(`{"name":"ann","pin":"` + secret + `"}`), Values: json.RawMessage(`{"name":"ann"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	evs, st := r.wait(started)
+	if !strings.Contains(got, secret) || st.Status != event.StatusPaused {
+		t.Errorf("the tool got %s, %s", got, st.Status)
+	}
+	log, err := json.Marshal(evs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := r.store.Trajectory(t.Context(), alice, s.Msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := string(log) + string(doc) + w.seen() + string(r.record(s.Msg).Exchange); strings.Contains(all, secret) {
+		t.Errorf("the secret is kept: %s", all)
+	}
+	if !strings.Contains(string(questions(st)[0].State), `"name":"ann"`) {
+		t.Errorf("%s", questions(st)[0].State)
+	}
+}
+
+// watched keeps the states of turns that were stored.
+type watched struct {
+	store.Store
+	mu     sync.Mutex
+	states []string
+}
+
+func (w *watched) PutTurnState(ctx context.Context, s store.TurnState) error {
+	w.mu.Lock()
+	w.states = append(w.states, string(s.Data))
+	w.mu.Unlock()
+	return w.Store.PutTurnState(ctx, s)
+}
+
+func (w *watched) seen() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.states, "\n")
+}
+
 // TestSeveralQuestions expects the other calls of a step to run at once, each
 // answer to have a group of its own, and the turn to go on when all are there.
 func TestSeveralQuestions(t *testing.T) {

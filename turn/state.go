@@ -81,8 +81,9 @@ type question struct {
 	// State and Rev are the block's state after that.
 	State json.RawMessage `json:"state,omitempty"`
 	Rev   int             `json:"rev,omitempty"`
-	// Answer is how it was answered.
-	Answer *tool.Answer `json:"answer,omitempty"`
+	// Answer is how it was answered. It is not stored: what it allows is done
+	// by the process that got it or not at all, and it may hold secrets.
+	Answer *tool.Answer `json:"-"`
 }
 
 // open reports whether the question may still be answered.
