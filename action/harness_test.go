@@ -20,8 +20,8 @@ import (
 	"github.com/inlay-ui/inlay/turn"
 )
 
-// showModel calls the tool "show" once, with the question as its argument,
-// then says a word.
+// showModel calls the tool "show" once, with the question as its argument, or
+// the tool that the question names; then it says a word.
 type showModel struct{}
 
 func (showModel) Info() model.Info { return model.Info{Kind: "scripted", Name: "test-1"} }
@@ -35,9 +35,13 @@ func (showModel) Stream(_ context.Context, req model.Request, on func(model.Delt
 	if err != nil {
 		return model.Response{}, err
 	}
+	name := "show"
+	if last.Content == "risk" || last.Content == "question" {
+		name = last.Content
+	}
 	return model.Response{
 		Finish: model.FinishToolCalls,
-		Calls:  []model.Call{{ID: "call_1", Name: "show", Arguments: args, Raw: string(args)}},
+		Calls:  []model.Call{{ID: "call_1", Name: name, Arguments: args, Raw: string(args)}},
 	}, nil
 }
 
@@ -116,6 +120,39 @@ type rig struct {
 	seen   *seen
 	g      *Gateway
 	user   string
+	// risky and question are tools that ask first.
+	risky, question *asking
+}
+
+// asking is a tool that asks a person before it runs, and notes its runs.
+type asking struct {
+	name string
+	ask  *tool.Ask
+
+	mu   sync.Mutex
+	runs []string
+}
+
+func (a *asking) Spec() tool.Spec {
+	return tool.Spec{
+		Name: a.name, Description: "Ask.", Parameters: json.RawMessage(`{"type":"object","properties":{"what":{"type":"string","maxLength":20}},"required":["what"],"additionalProperties":false}`),
+		Ask: func(context.Context, json.RawMessage) (*tool.Ask, error) { return a.ask, nil },
+	}
+}
+
+func (a *asking) Run(ctx context.Context, args json.RawMessage, out *tool.Out) error {
+	answer, _ := tool.AnswerFrom(ctx)
+	a.mu.Lock()
+	a.runs = append(a.runs, string(args)+string(answer.Value))
+	a.mu.Unlock()
+	out.Summary("Done.")
+	return nil
+}
+
+func (a *asking) ran() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]string{}, a.runs...)
 }
 
 // seen are the outcomes that metrics were told.
@@ -166,7 +203,9 @@ func newRig(t testing.TB, defs ...Def) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := tool.NewSet(show)
+	risky := &asking{name: "risk", ask: &tool.Ask{Prompt: "Run it?", Edit: true}}
+	question := &asking{name: "question", ask: &tool.Ask{Prompt: "Which?", Question: &tool.Question{Options: []block.QuestionOption{{ID: "a", Label: "A"}, {ID: "b", Label: "B"}}}}}
+	tools, err := tool.NewSet(show, risky, question)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +215,7 @@ func newRig(t testing.TB, defs ...Def) *rig {
 	}
 	r := &rig{
 		t: t, store: memory.New(), reg: reg, blocks: blocks, ring: ring, user: "ann",
-		clock: &clock{t: time.Now()}, seen: &seen{},
+		clock: &clock{t: time.Now()}, seen: &seen{}, risky: risky, question: question,
 	}
 	if r.runner, err = turn.New(turn.Config{
 		Store: r.store, Model: showModel{}, Tools: tools, Registry: blocks, Actions: reg, Limits: turn.Limits{Coalesce: -1},
