@@ -307,11 +307,18 @@ export class InlayClient {
   }
 
   /** A part of what a file shows: rows of a sheet, or the beginning of a text. */
-  assetPreview(
+  async assetPreview(
     id: string,
     part: { sheet?: string; offset?: number; limit?: number } = {},
   ): Promise<AssetPreview> {
-    return this.#json("GET", `/v1/assets/${enc(id)}/preview${query(part)}`);
+    const found = await this.#json<AssetPreview>(
+      "GET",
+      `/v1/assets/${enc(id)}/preview${query(part)}`,
+    );
+    // The server leaves out what is empty.
+    if (found.kind === "table") found.rows ??= [];
+    if (found.kind === "text") found.text ??= "";
+    return found;
   }
 
   /** What the server tells its page. */

@@ -319,7 +319,15 @@ export type AssetPreview =
       more?: boolean;
     }
   | { kind: "pdf"; pages?: number }
-  | { kind: "text"; text: string; truncated?: boolean }
+  | {
+      kind: "text";
+      text: string;
+      truncated?: boolean;
+      /** The number of the first line. */
+      offset?: number;
+      /** There are lines behind these. */
+      more?: boolean;
+    }
   | { kind: "none" };
 
 /** What the server says about itself to its page. */

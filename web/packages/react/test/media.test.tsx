@@ -14,7 +14,7 @@ import {
   checkTree,
 } from "../src/blocks/payloads.ts";
 import { columnName, withPart } from "../src/blocks/SheetViewer.tsx";
-import { decodeText } from "../src/blocks/TextViewer.tsx";
+import { linesOf } from "../src/blocks/TextViewer.tsx";
 import { propsOf, token } from "../src/blocks/TreeBlock.tsx";
 import { checkOption } from "../src/chart/rawCheck.ts";
 import { translator } from "../src/i18n/index.ts";
@@ -264,11 +264,25 @@ describe("file", () => {
     expect(container.querySelector("b")).toBeNull();
   });
 
-  it("reads old Chinese texts, and does not mistake a cut for one", () => {
-    const utf8 = new TextEncoder().encode("销售额");
-    expect(decodeText(utf8)).toBe("销售额");
-    expect(decodeText(utf8.subarray(0, 8)).startsWith("销售")).toBe(true);
-    expect(decodeText(new Uint8Array([0xcf, 0xfa, 0xca, 0xdb]))).toBe("销售");
+  it("opens a text some hundred lines at a time", async () => {
+    const asked: string[] = [];
+    const preview = (query: URLSearchParams): AssetPreview => {
+      asked.push(query.toString());
+      return query.get("offset") === "0"
+        ? { kind: "text", text: "第一行\nsecond", more: true }
+        : { kind: "text", text: "third", more: false };
+    };
+    const text = { kind: "text", text: "第一行", truncated: true };
+    show(file({ name: "a.txt", mime: "text/plain", preview: text }), { preview });
+    await userEvent.click(await screen.findByRole("button", { name: "Open a.txt" }));
+    const dialog = await screen.findByRole("dialog");
+    await userEvent.click(await within(dialog).findByRole("button", { name: "Show more" }));
+    await waitFor(() =>
+      expect(dialog.querySelector("pre")?.textContent).toBe("第一行\nsecond\nthird"),
+    );
+    expect(asked).toEqual(["offset=0&limit=500", "offset=2&limit=500"]);
+    expect(within(dialog).queryByRole("button", { name: "Show more" })).toBeNull();
+    expect([linesOf(""), linesOf("a"), linesOf("a\n"), linesOf("a\nb")]).toEqual([0, 1, 1, 2]);
   });
 });
 

@@ -5,7 +5,7 @@ import type { BlockProps } from "../registry.ts";
 import { Skeleton } from "../Skeleton.tsx";
 import { AssetImage } from "./AssetImage.tsx";
 import { AssetNote, FileIcon, kindText, sizeText, useDownload } from "./asset.tsx";
-import { PreviewGrid } from "./PreviewGrid.tsx";
+import { hasHead, PreviewGrid } from "./PreviewGrid.tsx";
 import { WhenSeen } from "./WhenSeen.tsx";
 
 const SheetViewer = lazy(() => import("./SheetViewer.tsx"));
@@ -71,9 +71,11 @@ function File({ payload, named }: { payload: FilePayload; named: boolean }) {
   if (preview?.kind === "pdf" && preview.pages !== undefined) {
     facts.push(t("chat.block.file.pages", { count: preview.pages }));
   }
-  if (preview?.kind === "table" && preview.total !== undefined) {
-    const rows = new Intl.NumberFormat(lang).format(preview.total);
-    facts.push(t("chat.block.file.rows", { count: preview.total, rows }));
+  if (preview?.kind === "table") {
+    const { rows = [], total = rows.length } = preview;
+    const count = total - (hasHead(rows) ? 1 : 0);
+    const words = { count, rows: new Intl.NumberFormat(lang).format(count) };
+    if (count > 0) facts.push(t("chat.block.file.rows", words));
   }
   if (preview?.kind === "image" && preview.width && preview.height) {
     facts.push(`${preview.width} × ${preview.height}`);
@@ -175,7 +177,7 @@ function Look({ payload, onOpen }: { payload: FilePayload; onOpen: () => void })
 
 /** The whole of a file over the page. */
 function Opened({ payload, onClose }: { payload: FilePayload; onClose: () => void }) {
-  const { assetId, name, size, preview } = payload;
+  const { assetId, name, preview } = payload;
   return (
     <Suspense fallback={null}>
       {preview?.kind === "table" ? (
@@ -189,7 +191,7 @@ function Opened({ payload, onClose }: { payload: FilePayload; onClose: () => voi
           onClose={onClose}
         />
       ) : (
-        <TextViewer assetId={assetId} name={name} size={size} onClose={onClose} />
+        <TextViewer assetId={assetId} name={name} onClose={onClose} />
       )}
     </Suspense>
   );

@@ -1,4 +1,4 @@
-import type { AssetPreview } from "@inlay-ui/client";
+import type { AssetPreview, FilePreviewRow } from "@inlay-ui/client";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   type KeyboardEvent,
@@ -18,7 +18,7 @@ import { Viewer } from "./Viewer.tsx";
 /** A part of a sheet, as the server answers. */
 type TablePreview = Extract<AssetPreview, { kind: "table" }>;
 
-type Row = TablePreview["rows"][number];
+type Row = FilePreviewRow;
 
 /** Rows asked for at once. */
 export const sheetPage = 200;
@@ -38,14 +38,15 @@ const emptySheet: Sheet = { rows: new Map(), count: 0, complete: false, columns:
 /** The sheet with a part that arrived; `count` grows by a page while more is to come. */
 export function withPart(sheet: Sheet, offset: number, part: TablePreview): Sheet {
   const rows = new Map(sheet.rows);
+  const arrived = part.rows;
   let { columns } = sheet;
-  part.rows.forEach((row, i) => {
+  arrived.forEach((row, i) => {
     rows.set(offset + i, row);
     columns = Math.max(columns, row.length);
   });
-  const end = offset + part.rows.length;
+  const end = offset + arrived.length;
   if (part.total !== undefined) return { rows, columns, count: part.total, complete: true };
-  const more = part.more === true && part.rows.length > 0;
+  const more = part.more === true && arrived.length > 0;
   const count = more ? Math.max(sheet.count, end + 1) : sheet.complete ? sheet.count : end;
   return { rows, columns, count, complete: sheet.complete || !more };
 }

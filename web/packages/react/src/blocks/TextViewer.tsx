@@ -1,83 +1,91 @@
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useInlay, useT } from "../context.ts";
 import { AssetNote } from "./asset.tsx";
 import { DownloadButton } from "./DownloadButton.tsx";
 import { Viewer } from "./Viewer.tsx";
 
-/** The most bytes of a text that are shown at once. */
-export const mostText = 1 << 20;
+/** Lines asked for at once. */
+export const textPage = 500;
 
-/** Reads a text as UTF-8, else as the encoding that most old Chinese files have. */
-export function decodeText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, wholeEnd(bytes)));
-  } catch {
-    return new TextDecoder("gb18030").decode(bytes);
-  }
+/** How many lines a part of a text has. */
+export function linesOf(text: string): number {
+  if (text === "") return 0;
+  return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }
 
-/** Where the last character ends that is complete: a part of a file may end within one. */
-function wholeEnd(bytes: Uint8Array): number {
-  for (let at = bytes.length - 1; at >= 0 && at > bytes.length - 4; at--) {
-    const byte = bytes[at] ?? 0;
-    if (byte < 0x80) break;
-    if (byte >= 0xc0) {
-      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-      return at + length > bytes.length ? at : bytes.length;
-    }
-  }
-  return bytes.length;
-}
-
-/** A text file over the page. */
+/** A text file over the page, some hundred lines at a time. The server knows its encoding. */
 export default function TextViewer({
   assetId,
   name,
-  size,
   onClose,
 }: {
   assetId: string;
   name: string;
-  size: number;
   onClose: () => void;
 }) {
   const { client } = useInlay();
   const t = useT();
-  const [text, setText] = useState<string | null>(null);
+  const [text, setText] = useState("");
+  const [next, setNext] = useState(0);
+  const [state, setState] = useState<"loading" | "more" | "whole" | "failed">("loading");
   const [error, setError] = useState<unknown>(null);
-  const [turn, setTurn] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another turn asks again
+  const open = useRef(true);
   useEffect(() => {
-    const control = new AbortController();
-    const { signal } = control;
-    setError(null);
-    const range: [number, number] = [0, Math.min(size, mostText)];
-    client
-      .assetContent(assetId, size > mostText ? { range, signal } : { signal })
-      .then(async (response) => {
-        const bytes = new Uint8Array(await response.arrayBuffer());
-        setText(decodeText(bytes.subarray(0, mostText)));
-      })
-      .catch((cause: unknown) => {
-        if (!signal.aborted) setError(cause);
-      });
-    return () => control.abort();
-  }, [client, assetId, size, turn]);
+    open.current = true;
+    return () => {
+      open.current = false;
+    };
+  }, []);
+
+  const load = useCallback(
+    async (offset: number) => {
+      setState("loading");
+      setError(null);
+      try {
+        const part = await client.assetPreview(assetId, { offset, limit: textPage });
+        if (part.kind !== "text") throw new Error(`a text was answered with ${part.kind}`);
+        if (!open.current) return;
+        const { text: arrived } = part;
+        const lines = linesOf(arrived);
+        setText((old) => (offset === 0 ? arrived : `${old.replace(/\n?$/, "\n")}${arrived}`));
+        setNext(offset + lines);
+        setState(part.more && lines > 0 ? "more" : "whole");
+      } catch (cause) {
+        if (!open.current) return;
+        setError(cause);
+        setState("failed");
+      }
+    },
+    [client, assetId],
+  );
+  useEffect(() => {
+    void load(0);
+  }, [load]);
+
   return (
     <Viewer title={name} onClose={onClose} tools={<DownloadButton assetId={assetId} />}>
-      {error ? <AssetNote error={error} onAgain={() => setTurn(turn + 1)} /> : null}
-      <pre
-        className="inlay-viewer-scroll inlay-viewer-text"
-        dir="auto"
+      <div
+        className="inlay-viewer-scroll"
+        role="document"
+        aria-label={name}
+        aria-busy={state === "loading"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the text scrolls and must be reachable by keyboard
         tabIndex={0}
-        aria-busy={text === null && error === null}
       >
-        {text}
-      </pre>
-      {size > mostText ? (
-        <p className="inlay-block-note">{t("chat.block.file.beginning")}</p>
-      ) : null}
+        <pre className="inlay-viewer-text" dir="auto">
+          {text}
+        </pre>
+        {state === "more" ? (
+          <button
+            type="button"
+            className="inlay-button inlay-viewer-more"
+            onClick={() => void load(next)}
+          >
+            {t("chat.block.file.more")}
+          </button>
+        ) : null}
+      </div>
+      {error ? <AssetNote error={error} onAgain={() => void load(next)} /> : null}
     </Viewer>
   );
 }

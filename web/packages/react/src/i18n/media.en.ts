@@ -15,6 +15,7 @@ export const mediaEn: Record<string, string> = {
   "chat.block.file.row": "Row",
   "chat.block.file.sheets": "Sheets",
   "chat.block.file.beginning": "Only the beginning is shown. Download the file to see all of it.",
+  "chat.block.file.more": "Show more",
   "chat.block.file.gone": "This file is no longer there.",
   "chat.block.file.infected": "This file was blocked: harmful content was found in it.",
   "chat.block.file.checking": "This file is still being checked.",

@@ -15,6 +15,7 @@ export const mediaZh: Record<string, string> = {
   "chat.block.file.row": "行号",
   "chat.block.file.sheets": "工作表",
   "chat.block.file.beginning": "仅显示开头部分，下载后可查看全部内容。",
+  "chat.block.file.more": "显示更多",
   "chat.block.file.gone": "此文件已不存在。",
   "chat.block.file.infected": "此文件含有恶意内容，已被拦截。",
   "chat.block.file.checking": "此文件仍在检查中。",
