@@ -20,11 +20,12 @@ type Preview struct {
 	Offset int `json:"offset"`
 	// Total is how many there are in all, where that is known.
 	Total int `json:"total,omitempty"`
-	// More says that there are more behind these.
-	More   bool `json:"more"`
-	Pages  int  `json:"pages,omitempty"`
-	Width  int  `json:"width,omitempty"`
-	Height int  `json:"height,omitempty"`
+	// More says that there are more behind these; Truncated says so of a text.
+	More      bool `json:"more"`
+	Truncated bool `json:"truncated,omitempty"`
+	Pages     int  `json:"pages,omitempty"`
+	Width     int  `json:"width,omitempty"`
+	Height    int  `json:"height,omitempty"`
 }
 
 // PreviewQuery selects a page.

@@ -141,7 +141,7 @@ func (l *Library) textLines(ctx context.Context, a store.Asset, r *random, offse
 			return Preview{}, fmt.Errorf("read text: %w", err)
 		}
 		if n >= offset+limit {
-			p.More = true
+			p.More, p.Truncated = true, true
 			break
 		}
 		if n >= offset {

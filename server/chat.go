@@ -86,18 +86,33 @@ func (s *server) fill(req *turn.Request, body chatBody) error {
 		req.Conversation, req.RegenerateOf = body.ConversationID, body.RegenerateOf
 		return nil
 	}
-	if body.Input == nil || strings.TrimSpace(body.Input.Text) == "" {
+	if body.Input == nil || strings.TrimSpace(body.Input.Text) == "" && len(body.Input.Attachments) == 0 {
 		return field("input.text", "The message is empty.")
 	}
-	if len(body.Input.Attachments) > 0 {
-		a := notFound()
-		a.details = map[string]any{"field": "input.attachments"}
-		return a
+	if err := s.attachments(body.Input.Attachments); err != nil {
+		return err
 	}
 	if err := s.length("input.text", body.Input.Text); err != nil {
 		return err
 	}
 	req.Conversation, req.Text, req.EditOf = body.ConversationID, body.Input.Text, body.EditOf
+	req.Attachments = body.Input.Attachments
+	return nil
+}
+
+// attachments checks how many files a message has; whether they are there and
+// the user's is found out when the turn begins.
+func (s *server) attachments(ids []string) error {
+	switch most := s.uploads().MaxFiles; {
+	case len(ids) == 0:
+		return nil
+	case s.Files == nil:
+		a := notFound()
+		a.details = map[string]any{"field": "input.attachments"}
+		return a
+	case len(ids) > most:
+		return invalid("The message has too many files.", map[string]any{"field": "input.attachments", "limit": most})
+	}
 	return nil
 }
 

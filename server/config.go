@@ -30,5 +30,6 @@ func (s *server) getClientConfig(w http.ResponseWriter, r *http.Request) error {
 		"auth":            map[string]string{"mode": s.Auth.Mode()},
 		"limits":          map[string]int{"inputBytes": s.Limits.InputBytes},
 		"showToolDetails": s.ShowToolDetails,
+		"uploads":         s.uploads(),
 	})
 }

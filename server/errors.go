@@ -76,6 +76,8 @@ var statuses = map[string]int{
 	turn.CodeStoreBusy:      http.StatusServiceUnavailable,
 	turn.CodeShuttingDown:   http.StatusServiceUnavailable,
 	turn.CodeInternal:       http.StatusInternalServerError,
+	codeAssetNotReady:       http.StatusConflict,
+	codeAssetInfected:       http.StatusGone,
 }
 
 // answerFor turns any error into what the client is told. What has no words

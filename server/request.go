@@ -195,6 +195,9 @@ func (s *server) caps(r *http.Request) block.Caps {
 // unprefixed returns the path without its version for those routes that
 // answer there too.
 func unprefixed(path string) (string, bool) {
+	if path == "/v1/assets/{id}/url" {
+		return "/assets/{id}/url", true
+	}
 	rest, ok := strings.CutPrefix(path, "/v1/chat")
 	if !ok {
 		return "", false

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inlay-ui/inlay/asset"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/store"
@@ -32,7 +33,9 @@ type Config struct {
 	Actions  Actions
 	Store    store.Store
 	Registry *block.Registry
-	Auth     Auth
+	// Files takes and serves files; nil has none.
+	Files *asset.Library
+	Auth  Auth
 	// Auditor says who may read the audit log of their whole tenant; nil lets
 	// nobody. One's own entries everybody may read.
 	Auditor func(tool.Caller) bool
@@ -124,6 +127,8 @@ const (
 	// working routes start something that costs: they count against the
 	// user's turns.
 	working
+	// uploading routes take bodies of their own size.
+	uploading
 )
 
 // route is one entry of the API; /openapi.json describes each of them.
@@ -155,6 +160,9 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	if cfg.ReadTimeout <= 0 {
 		cfg.ReadTimeout = 30 * time.Second
+	}
+	if cfg.WriteTimeout <= 0 {
+		cfg.WriteTimeout = 30 * time.Second
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
 	s := &server{Config: cfg, log: cfg.Logger, limiter: newLimiter(cfg.Limits, cfg.Now)}
@@ -210,6 +218,12 @@ func (s *server) table() []route {
 		{"GET", "/v1/conversations/{id}/messages", authenticated, s.getMessages},
 		{"GET", "/v1/conversations/{id}/events", authenticated, s.getFeed},
 		{"GET", "/v1/conversations/{id}/export", authenticated, s.getExport},
+		{"POST", "/v1/assets", uploading, s.postAsset},
+		{"GET", "/v1/assets/{id}", authenticated, s.getAsset},
+		{"DELETE", "/v1/assets/{id}", authenticated, s.deleteAsset},
+		{"GET", "/v1/assets/{id}/url", authenticated, s.getAssetURL},
+		{"GET", "/v1/assets/{id}/content", public, s.getAssetContent},
+		{"GET", "/v1/assets/{id}/preview", authenticated, s.getAssetPreview},
 		{"GET", "/v1/blocks", authenticated, s.getBlocks},
 		{"GET", "/v1/client-config", authenticated, s.getClientConfig},
 		{"GET", "/openapi.json", public, s.getOpenAPI},
@@ -248,18 +262,16 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a a
 	c := callOf(r)
 	c.route, c.quiet = route, a == public
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = s.limitBody(w, r.Body)
+		if a == uploading {
+			r.Body = s.limitUpload(w, r.Body)
+		} else {
+			r.Body = s.limitBody(w, r.Body)
+		}
 	}
 	if a == public {
 		return nil
 	}
-	caller, owner, err := s.Auth.Authenticate(r)
-	if err != nil {
-		return authError(err)
-	}
-	caller.Lang = c.lang
-	c.caller, c.owner = caller, owner
-	if err := s.limiter.allow(owner, a == working); err != nil {
+	if err := s.identify(r, a == working); err != nil {
 		return err
 	}
 	if !s.StrictCapabilities {
@@ -273,6 +285,18 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a a
 		}
 	}
 	return nil
+}
+
+// identify finds out who sent a request and counts it.
+func (s *server) identify(r *http.Request, starts bool) error {
+	c := callOf(r)
+	caller, owner, err := s.Auth.Authenticate(r)
+	if err != nil {
+		return authError(err)
+	}
+	caller.Lang = c.lang
+	c.caller, c.owner = caller, owner
+	return s.limiter.allow(owner, starts)
 }
 
 // wrap names what was being done when an error came, unless the error is an
