@@ -32,10 +32,35 @@ func canonical(raw json.RawMessage) (json.RawMessage, error) {
 	if v == nil {
 		return json.RawMessage("{}"), nil
 	}
+	if tooDeep(v, MaxDepth) {
+		return nil, fmt.Errorf("decode payload: nested more than %d deep", MaxDepth)
+	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, errors.New("decode payload: not an object")
 	}
 	return canonicalOf(v)
+}
+
+// MaxDepth is how deep a payload may be nested. Judging deeper ones by a schema
+// that refers to itself takes longer than it is worth.
+const MaxDepth = 64
+
+func tooDeep(v any, left int) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, m := range v {
+			if left == 0 || tooDeep(m, left-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, m := range v {
+			if left == 0 || tooDeep(m, left-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func canonicalOf(v any) (json.RawMessage, error) {

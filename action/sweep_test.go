@@ -216,6 +216,7 @@ func TestBombs(t *testing.T) {
 	for name, payload := range map[string]string{
 		"pattern":   `{"order":"` + strings.Repeat("a", 5000) + `!"}`,
 		"depth":     `{"tree":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`,
+		"branches":  `{"tree":` + strings.Repeat("[", 62) + `"x"` + strings.Repeat("]", 62) + `}`,
 		"nesting":   `{"tree":` + strings.Repeat("[", 5_000) + `"x"` + strings.Repeat("]", 5_000) + `}`,
 		"number":    `{"tree":1e400000000}`,
 		"members":   `{` + strings.Repeat(`"a":1,`, 40_000) + `"order":7}`,
