@@ -157,8 +157,12 @@ export class Host implements BlockHost {
       const outcome = await store.act(block, action, payload, { ...call.ids, confirmToken });
       const { error } = outcome;
       if (!(error instanceof ConfirmationRequired)) {
-        this.#tell(call, outcome);
-        return outcome;
+        const passing = error instanceof InlayError && error.retryable;
+        // Under the key that it had: what the server has done already is not done twice.
+        const retry = () => this.#once(call, () => this.#send(call, action.confirm));
+        const told = passing ? { ...outcome, retry } : outcome;
+        this.#tell(call, told);
+        return told;
       }
       // What was just agreed to in the same words is not asked twice.
       const known = agreed !== undefined && error.text === agreed && confirmToken === undefined;
@@ -183,12 +187,9 @@ export class Host implements BlockHost {
       const text = outcome.text ?? action.feedback?.successText;
       if (text) this.notices.say({ tone: "good", text });
     } else if (!options.quiet) {
-      const { error } = outcome;
+      const { error, retry } = outcome;
       const text = failureText(this.t, error, action.feedback?.failureToast);
-      const again = error instanceof InlayError && error.retryable;
-      // Under the key that it had: what the server has done already is not done twice.
-      const retry = () => void this.#once(call, () => this.#send(call, action.confirm));
-      this.notices.say({ tone: "bad", text, ...(again ? { retry } : {}) });
+      this.notices.say({ tone: "bad", text, ...(retry ? { retry: () => void retry() } : {}) });
     }
   }
 

@@ -13,6 +13,8 @@ export interface ActionOutcome {
   text?: string | undefined;
   /** Why it failed: an InlayError, as a rule. */
   error?: unknown;
+  /** Of a failure that may pass: sends the same call again under the key that it had. */
+  retry?: () => Promise<ActionOutcome>;
 }
 
 /** Whether the action was done, or will be. */
@@ -31,8 +33,10 @@ export function failureText(t: Translate, error: unknown, toast?: string): strin
   const given = (details?.feedback as { failureToast?: unknown } | undefined)?.failureToast;
   const own = typeof given === "string" ? given : toast;
   const code = codeOf(error);
-  if (code === "action_failed" && own) return own;
-  const why = errorText(t, code);
+  // What the action itself says of it is meant for people.
+  const said = code === "action_failed" && error instanceof InlayError ? error.message : "";
+  if (code === "action_failed" && own && (said === own || said === code)) return own;
+  const why = said && said !== code ? said : errorText(t, code);
   return own ? t("chat.action.failedBecause", { text: own, reason: why }) : why;
 }
 

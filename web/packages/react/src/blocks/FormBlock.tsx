@@ -32,7 +32,8 @@ export default function FormBlock({ block, payload, messageId, loading }: BlockP
   // While it is being sent, what arrives is most likely the answer to that.
   const [sent, setSent] = useState(false);
   const latest = useRef<Data | null>(null);
-  if (state?.locked) {
+  // A form that is being sent is locked too, but may come back.
+  if (state?.locked && state.status !== "submitting") {
     const mine = sent ? null : latest.current;
     return (
       <>

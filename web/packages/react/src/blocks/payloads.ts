@@ -150,3 +150,78 @@ export function checkTree(payload: unknown): string | null {
 export function checkRaw(payload: unknown): string | null {
   return isObject(payload) && isObject(payload.option) ? null : "option is missing";
 }
+
+/** Says why a `form` payload cannot be drawn, or null. */
+export function checkForm(payload: unknown): string | null {
+  if (!isObject(payload)) {
+    return "payload is not an object";
+  }
+  if (typeof payload.title !== "string") {
+    return "title is missing";
+  }
+  return isObject(payload.schema) ? formParts(payload) : "schema is missing";
+}
+
+/** What the parts of a form must be where they are given. */
+function formParts({ schema, uiSchema, defaults }: Record<string, unknown>): string | null {
+  if (schema !== undefined && !(isObject(schema) && schema.type === "object")) {
+    return "schema is not that of an object";
+  }
+  for (const part of [uiSchema, defaults]) {
+    if (part !== undefined && !isObject(part)) {
+      return "uiSchema or defaults is not an object";
+    }
+  }
+  return null;
+}
+
+/** Says why a `confirm` payload cannot be drawn, or null. */
+export function checkConfirm(payload: unknown): string | null {
+  if (!isObject(payload) || typeof payload.prompt !== "string") {
+    return "prompt is missing";
+  }
+  if (payload.args !== undefined && !isObject(payload.args)) {
+    return "args is not an object";
+  }
+  return hasIds(payload.options) ? formParts(payload) : "an option lacks its id";
+}
+
+/** Says why a `question` payload cannot be drawn, or null. */
+export function checkQuestion(payload: unknown): string | null {
+  if (!isObject(payload) || typeof payload.prompt !== "string") {
+    return "prompt is missing";
+  }
+  const { options } = payload;
+  if (!hasIds(options)) {
+    return "an option lacks its id";
+  }
+  if (Array.isArray(options) && !options.every((o) => isObject(o) && typeof o.label === "string")) {
+    return "an option lacks its label";
+  }
+  return formParts(payload);
+}
+
+function hasIds(options: unknown): boolean {
+  if (options === undefined) {
+    return true;
+  }
+  return Array.isArray(options) && options.every((o) => isObject(o) && typeof o.id === "string");
+}
+
+/** Says why a `query` payload cannot be drawn, or null. */
+export function checkQuery(payload: unknown): string | null {
+  if (!isObject(payload)) {
+    return "payload is not an object";
+  }
+  const { lang, statement, timeRange } = payload;
+  if (typeof lang !== "string" || typeof statement !== "string") {
+    return "lang or statement is missing";
+  }
+  if (timeRange === undefined) {
+    return null;
+  }
+  const ends = isObject(timeRange) ? [timeRange.from, timeRange.to] : [];
+  return ends.length === 2 && ends.every((e) => typeof e === "string" || typeof e === "number")
+    ? null
+    : "timeRange lacks an end";
+}

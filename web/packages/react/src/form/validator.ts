@@ -305,11 +305,17 @@ export function problemText(problem: Problem, t: Translate, lang: string): strin
 }
 
 /**
- * What the form engine checks with. A whole form is always checked against the
+ * What the form engine checks with. `shown` says which field of the page a
+ * problem belongs to. A whole form is always checked against the
  * schema as it was given, as the server does, not against what the engine
  * makes of it.
  */
-export function formValidator(root: RJSFSchema, t: Translate, lang: string): ValidatorType {
+export function formValidator(
+  root: RJSFSchema,
+  t: Translate,
+  lang: string,
+  shown: (path: string[]) => string[] = (path) => path,
+): ValidatorType {
   return {
     isValid: (schema, value, rootSchema) => fits(schema, value, rootSchema),
     rawValidation: (schema, value) => ({
@@ -319,7 +325,8 @@ export function formValidator(root: RJSFSchema, t: Translate, lang: string): Val
     validateFormData(value) {
       const builder = new ErrorSchemaBuilder();
       const errors: RJSFValidationError[] = problems(root, value ?? {}).map((problem) => {
-        const { path, keyword, title, limit } = problem;
+        const { keyword, title, limit } = problem;
+        const path = shown(problem.path);
         const message = problemText(problem, t, lang);
         builder.addErrors(message, path);
         const label = title ?? path.at(-1);

@@ -1,0 +1,192 @@
+import type { Action, QueryPayload, QueryTimeRange } from "@inlay-ui/client";
+import { useId, useState } from "react";
+import { ActionButton, StateLine, useBlockActions } from "../actions.tsx";
+import { useInlay } from "../context.ts";
+import { localMoment, zonedMoment } from "../form/moments.ts";
+import { standsAlone } from "../host.ts";
+import type { Translate } from "../i18n/index.ts";
+import { CodeText, CopyButton } from "../markdown/CodeView.tsx";
+import type { BlockProps } from "../registry.ts";
+import { formatMoment, parseMoment } from "./format.ts";
+
+/** The spans that can be picked, as the server reads them. */
+const spans = ["15m", "1h", "6h", "24h", "7d", "30d"] as const;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The action that runs the statement on the server. */
+export function runAction(actions: readonly Action[] | undefined): Action | undefined {
+  const api = actions?.filter((a) => a.kind === "api") ?? [];
+  return api.find((a) => a.action === "run_query") ?? api.find((a) => a.id === "run");
+}
+
+/** Whether the server takes another time than the block's. */
+function takesRange(action: Action | undefined): boolean {
+  const schema = action?.inputSchema;
+  const properties = isObject(schema) ? schema.properties : undefined;
+  return isObject(properties) && Object.hasOwn(properties, "timeRange");
+}
+
+/** Draws a `query` block: the statement, the time it looks at, and what can be done with it. */
+export default function QueryBlock({
+  block,
+  payload,
+  messageId,
+  loading,
+}: BlockProps<QueryPayload>) {
+  const { t, lang } = useInlay();
+  const { standing, run } = useBlockActions(block, messageId);
+  const runs = runAction(block.actions);
+  const [range, setRange] = useState<QueryTimeRange | null>(null);
+  const others =
+    block.actions?.filter((a) => a !== runs && a.id !== "copy" && standsAlone(a)) ?? [];
+  const copy = block.actions?.find((a) => a.kind === "local" && (a.action ?? a.id) === "copy");
+  const { timeRange } = payload;
+  const statement = payload.statement.replace(/\n$/, "");
+  const long = statement.split("\n").length > 24;
+  const own = runs && standing(runs);
+  return (
+    <>
+      <figure className="inlay-code inlay-code-framed">
+        <figcaption className="inlay-code-head">
+          <span className="inlay-code-lang">{payload.lang}</span>
+          {payload.dataSource && <span className="inlay-muted">{payload.dataSource}</span>}
+          <CopyButton text={payload.statement} {...(copy ? { label: copy.label } : {})} />
+        </figcaption>
+        <pre
+          className={long ? "inlay-scroll inlay-code-long" : "inlay-scroll"}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the code scrolls and must be reachable by keyboard
+          tabIndex={0}
+        >
+          <CodeText code={statement} lang={payload.lang.toLowerCase()} streaming={loading} />
+        </pre>
+      </figure>
+      {timeRange && !takesRange(runs) && (
+        <p className="inlay-muted">
+          {t("chat.query.range")}: {rangeText(timeRange, t, lang)}
+        </p>
+      )}
+      {block.status === "done" && (
+        <div className="inlay-actions inlay-query-foot">
+          {runs && own && (
+            <>
+              {takesRange(runs) && (
+                <RangeChooser given={timeRange} onChange={setRange} disabled={own.busy} />
+              )}
+              <button
+                type="button"
+                className="inlay-button"
+                data-style={runs.style ?? "primary"}
+                data-action-id={runs.id}
+                disabled={own.disabled}
+                aria-disabled={own.busy}
+                aria-busy={own.busy}
+                onClick={() => {
+                  if (!own.busy) void run(runs, range ? { timeRange: range } : {});
+                }}
+              >
+                {own.busy ? t("chat.query.running") : runs.label}
+              </button>
+            </>
+          )}
+          {others.map((action) => (
+            <ActionButton key={action.id} block={block} messageId={messageId} action={action} />
+          ))}
+          <StateLine block={block} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function momentText(value: string | number, lang: string): string {
+  const moment = parseMoment(value);
+  return moment ? formatMoment(moment, lang) : String(value);
+}
+
+function spanText(span: string, t: Translate): string {
+  const unit = span.slice(-1);
+  const text = t(`chat.query.unit.${unit}`, { count: Number(span.slice(0, -1)) });
+  return text.startsWith("chat.") ? span : text;
+}
+
+/** A range in words: "Last 1 hour", or its two ends. */
+function rangeText({ from, to }: QueryTimeRange, t: Translate, lang: string): string {
+  const span =
+    typeof from === "string" && to === "now" ? /^now-(\d+[mhd])$/.exec(from)?.[1] : undefined;
+  if (span) return t("chat.query.preset.last", { span: spanText(span, t) });
+  return `${momentText(from, lang)} – ${momentText(to, lang)}`;
+}
+
+/** The time to look at: the block's own, a span up to now, or any two ends. The server says how long it may be. */
+function RangeChooser({
+  given,
+  onChange,
+  disabled,
+}: {
+  given: QueryTimeRange | undefined;
+  onChange(range: QueryTimeRange | null): void;
+  disabled: boolean;
+}) {
+  const { t, lang } = useInlay();
+  const id = useId();
+  const [choice, setChoice] = useState("");
+  const [ends, setEnds] = useState({ from: "", to: "" });
+  const custom = (next: { from: string; to: string }) => {
+    setEnds(next);
+    const whole = next.from !== "" && next.to !== "";
+    onChange(whole ? { from: zonedMoment(next.from), to: zonedMoment(next.to) } : null);
+  };
+  return (
+    <span className="inlay-query-range">
+      <label className="inlay-visually-hidden" htmlFor={id}>
+        {t("chat.query.range")}
+      </label>
+      <select
+        id={id}
+        className="inlay-input"
+        disabled={disabled}
+        value={choice}
+        onChange={({ target }) => {
+          setChoice(target.value);
+          if (target.value !== "custom") {
+            onChange(target.value === "" ? null : { from: `now-${target.value}`, to: "now" });
+            return;
+          }
+          const now = Date.now();
+          const start = parseMoment(given?.from) ? given?.from : now - 3_600_000;
+          const end = parseMoment(given?.to) ? given?.to : now;
+          custom({ from: localOf(start), to: localOf(end) });
+        }}
+      >
+        <option value="">{given ? rangeText(given, t, lang) : t("chat.query.range")}</option>
+        {spans.map((span) => (
+          <option key={span} value={span}>
+            {t("chat.query.preset.last", { span: spanText(span, t) })}
+          </option>
+        ))}
+        <option value="custom">{t("chat.query.preset.custom")}</option>
+      </select>
+      {choice === "custom" &&
+        (["from", "to"] as const).map((end) => (
+          <label key={end} className="inlay-date">
+            <span className="inlay-muted">{t(`chat.form.${end}`)}</span>
+            <input
+              type="datetime-local"
+              className="inlay-input"
+              disabled={disabled}
+              value={ends[end]}
+              onChange={({ target }) => custom({ ...ends, [end]: target.value })}
+            />
+          </label>
+        ))}
+    </span>
+  );
+}
+
+function localOf(value: string | number | undefined): string {
+  const at = value === undefined ? new Date() : new Date(value);
+  return Number.isNaN(at.getTime()) ? "" : localMoment(at.toISOString());
+}
