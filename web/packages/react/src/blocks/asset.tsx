@@ -52,17 +52,6 @@ export interface AssetAddress {
   again(): void;
 }
 
-/** Whether a file is there and only its variant is not. */
-function hasNoVariant(thrown: unknown): boolean {
-  const status = typeof thrown === "object" && thrown && "status" in thrown ? thrown.status : 0;
-  return (
-    typeof status === "number" &&
-    status >= 400 &&
-    status < 500 &&
-    codeOf(thrown) === "asset_no_preview"
-  );
-}
-
 /** The signed address of a file for an element that loads it itself. */
 export function useAssetUrl(id: string, variant?: AssetUrlOptions["variant"]): AssetAddress {
   const { client } = useInlay();
@@ -79,8 +68,8 @@ export function useAssetUrl(id: string, variant?: AssetUrlOptions["variant"]): A
       // Not every picture has a small one.
       const found = variant
         ? client.assetUrl(id, { variant, fresh }).catch((error: unknown) => {
-            if (hasNoVariant(error)) return whole();
-            throw error;
+            if (codeOf(error) === "network") throw error;
+            return whole();
           })
         : whole();
       found.then(

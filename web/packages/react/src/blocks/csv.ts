@@ -2,8 +2,10 @@
 export type CsvValue = string | number | boolean | null | undefined;
 
 // Spreadsheets read a cell that starts with one of these as a formula, also
-// behind blanks; the full-width forms are normalised by some of them.
-const formulaStart = /^[\s\u00a0\u3000\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
+// behind blanks and what is not seen at all; the full-width forms are
+// normalised by some of them.
+const formulaStart =
+  /^[\s\u00a0\u200b-\u200f\u2060\u3000\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 /** Makes text inert in a spreadsheet: a formula becomes text by a leading apostrophe. */
 export function neutralise(text: string): string {
