@@ -13,9 +13,11 @@ export async function galleryDrawn(page) {
     page.evaluate(() => {
       const done = '[data-block-status="done"]';
       if (document.querySelector(`${done} .inlay-skeleton`)) return false;
-      return Array.from(document.querySelectorAll(`${done} img`)).every(
-        (e) => /** @type {HTMLImageElement} */ (e).complete,
-      );
+      return Array.from(document.querySelectorAll(`${done} img`)).every((e) => {
+        const { top, bottom } = e.getBoundingClientRect();
+        // Pictures load when they are about to be seen.
+        return bottom < 0 || top > innerHeight || /** @type {HTMLImageElement} */ (e).complete;
+      });
     }),
   );
   // Heights that depend on others settle within a few frames.
