@@ -1,10 +1,12 @@
 package inlay
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +18,8 @@ import (
 	"github.com/inlay-ui/inlay/action/declared"
 	"github.com/inlay-ui/inlay/internal/nearest"
 	"github.com/inlay-ui/inlay/internal/signing"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/store/sqlite"
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/tool/httptool"
 	"github.com/inlay-ui/inlay/tool/mapping"
@@ -393,4 +397,31 @@ func wordsHook(from, to reflect.Type, v any) (any, error) {
 		return ConfirmConfig{Text: Words{"": s}}, nil
 	}
 	return v, nil
+}
+
+// AuditFilter selects entries of the audit log; members that are zero select
+// all.
+type AuditFilter struct {
+	// Since is the first moment that counts, Until the first that does not.
+	Since, Until time.Time
+	Tenant, User string
+	// Action is the registered action's name.
+	Action string
+}
+
+// ExportAudit writes the audit log of the configured store as JSON lines,
+// oldest first. It works beside a running server.
+func (c Config) ExportAudit(ctx context.Context, w io.Writer, f AuditFilter) error {
+	path, err := c.databasePath()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(out)
+	q := store.AuditQuery{Owner: store.Owner{Tenant: f.Tenant, User: f.User}, Name: f.Action, Since: f.Since, Until: f.Until}
+	err = sqlite.ReadAudit(ctx, path, q, func(e store.AuditEntry) error { return enc.Encode(e) })
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("there is no database at %s; name the data directory of the server with --data, or its file with --config", path)
+	}
+	return errors.Join(err, out.Flush())
 }

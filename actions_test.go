@@ -518,7 +518,7 @@ sources:
 	for text, want := range map[string]string{
 		"actions: { a: { source: db, query: DELETE FROM x } }":                                                    "a write is confirmed",
 		"actions: { a: { source: db, query: DELETE FROM x, confirm: none } }":                                     "",
-		"actions: { a: { source: db, query: DELETE FROM x, confirm: 'Sure?' } }":                                    "",
+		"actions: { a: { source: db, query: DELETE FROM x, confirm: 'Sure?' } }":                                  "",
 		"actions: { a: { source: ro, query: DELETE FROM x, confirm: none } }":                                     "read-only source",
 		"actions: { a: { source: ro, query: SELECT 1 } }":                                                         "",
 		"actions: { a: { source: ro, query: SELECT 1, effect: write, confirm: none } }":                           "read_only: false",
@@ -686,7 +686,18 @@ func TestActionsAfterRestart(t *testing.T) {
 		if b := h.blocks(msg)[0]; b.Rev != 3 || !strings.Contains(string(b.State), `"locked":true`) {
 			t.Errorf("block %+v", b)
 		}
-		time.Sleep(time.Millisecond)
+		// The audit log can be written out while the server runs.
+		var out strings.Builder
+		if err := cfg.ExportAudit(t.Context(), &out, inlay.AuditFilter{Action: "note"}); err != nil {
+			t.Fatal(err)
+		}
+		var e map[string]any
+		if err := json.Unmarshal([]byte(out.String()), &e); err != nil || e["decision"] != "allowed" || e["idempotencyKey"] != "key-before" {
+			t.Errorf("%v %s", err, out.String())
+		}
+		if err := (inlay.Config{Data: t.TempDir()}).ExportAudit(t.Context(), &out, inlay.AuditFilter{}); err == nil || !strings.Contains(err.Error(), "--data") {
+			t.Errorf("no database: %v", err)
+		}
 	})
 }
 

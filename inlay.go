@@ -36,6 +36,7 @@ import (
 
 	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/action/declared"
+	"github.com/inlay-ui/inlay/asset"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/demo"
 	"github.com/inlay-ui/inlay/internal/id"
@@ -191,6 +192,7 @@ type parts struct {
 	runner *turn.Runner
 	// keys sign what the server hands out and later believes.
 	keys    *signing.Ring
+	files   *asset.Library
 	gateway *action.Gateway
 	queries []declared.Query
 	handler http.Handler
@@ -286,6 +288,9 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if p.keys, err = a.cfg.Keys.open(a.cfg.Data, a.cfg.Backend == nil); err != nil {
 		return err
 	}
+	if err := a.openFiles(ctx, p); err != nil {
+		return err
+	}
 	tools, open, err := a.cfg.declaredTools()
 	if err != nil {
 		return err
@@ -322,6 +327,7 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		Store: p.store, Model: p.model, Tools: a.tools, Registry: a.registry,
 		System: a.cfg.Agent.System, Version: Version(), Limits: a.cfg.turnLimits(),
 		Instance: id.New("i"), Logger: a.log, Observer: metrics, Actions: a.actions,
+		Files: attachments{p.files}, OutFiles: p.files,
 		AskUser: a.cfg.Agent.AskUser || withDemo,
 	}); err != nil {
 		return err
@@ -334,7 +340,7 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		a.log.Info("ended turns that a crash had cut off", "turns", n)
 	}
 	if p.gateway, err = action.New(action.Config{
-		Store: p.store, Turns: p.runner, Actions: a.actions, Blocks: a.registry, Signer: p.keys, Limits: a.cfg.actionLimits(),
+		Store: p.store, Turns: p.runner, Actions: a.actions, Blocks: a.registry, Signer: p.keys, Files: p.files, Limits: a.cfg.actionLimits(),
 		Instance: id.New("i"), Logger: a.log, Observer: metrics,
 	}); err != nil {
 		return err
@@ -377,20 +383,33 @@ func (a *App) addActions(p *parts, open *sources) error {
 	return a.actions.Add(defs...)
 }
 
-func (a *App) openStore(ctx context.Context) (store.Store, error) {
-	if a.cfg.Backend != nil {
-		return a.cfg.Backend, nil
-	}
-	url := a.cfg.Store.URL
+// databasePath is the file of the embedded store.
+func (c Config) databasePath() (string, error) {
+	url := c.Store.URL
 	if url == "" {
-		url = "sqlite:" + filepath.Join(a.cfg.Data, "inlay.db")
+		data := c.Data
+		if data == "" {
+			data = DefaultData
+		}
+		url = "sqlite:" + filepath.Join(data, "inlay.db")
 	}
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok {
 		scheme, _, _ := strings.Cut(url, ":")
-		return nil, fmt.Errorf("store.url: %q is not a store; use sqlite:PATH", scheme)
+		return "", fmt.Errorf("store.url: %q is not a store; use sqlite:PATH", scheme)
 	}
-	opt := sqlite.Options{Path: strings.TrimPrefix(path, "//"), RetainLog: a.cfg.Limits.RetainLog, Logger: a.log}
+	return strings.TrimPrefix(path, "//"), nil
+}
+
+func (a *App) openStore(ctx context.Context) (store.Store, error) {
+	if a.cfg.Backend != nil {
+		return a.cfg.Backend, nil
+	}
+	path, err := a.cfg.databasePath()
+	if err != nil {
+		return nil, err
+	}
+	opt := sqlite.Options{Path: path, RetainLog: a.cfg.Limits.RetainLog, Logger: a.log}
 	switch a.cfg.Store.Synchronous {
 	case "", "normal":
 		opt.Synchronous = sqlite.Normal
@@ -459,7 +478,7 @@ func (a *App) newHandler(p *parts, metrics *server.Metrics) (http.Handler, error
 	allow := server.Allow(a.cfg.Allow)
 	allow.LinkHosts = linkHosts(allow.LinkHosts, p.queries)
 	cfg := server.Config{
-		Runner: p.runner, Actions: p.gateway, Auditor: a.cfg.auditor(), Store: p.store, Registry: a.registry, Auth: auth, Model: p.model.Info(),
+		Runner: p.runner, Actions: p.gateway, Auditor: a.cfg.auditor(), Store: p.store, Files: p.files, Registry: a.registry, Auth: auth, Model: p.model.Info(),
 		Allow: allow, Limits: a.cfg.serverLimits(), Web: web.Dist,
 		Origins: a.cfg.Auth.Origins, Heartbeat: a.cfg.Limits.Heartbeat, WriteTimeout: a.cfg.Limits.WriteTimeout,
 		StrictCapabilities: a.cfg.Capabilities.Strict, ShowToolDetails: a.cfg.devMode(),
@@ -512,8 +531,8 @@ const (
 	trimEvery     = 10 * time.Minute
 )
 
-// Maintain ends turns whose owner died, settles actions that a crash cut off and
-// forgets old logs and keys, until ctx ends.
+// Maintain ends turns whose owner died, settles actions that a crash cut off,
+// forgets old logs and keys and removes unused files, until ctx ends.
 func (a *App) Maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
@@ -534,6 +553,11 @@ func (a *App) Maintain(ctx context.Context) {
 			forgotten = time.Now()
 			if err := a.parts.gateway.Trim(ctx); err != nil && ctx.Err() == nil {
 				a.log.Error("forget old actions", "err", err)
+			}
+			if n, err := a.parts.files.Clean(ctx); err != nil && ctx.Err() == nil {
+				a.log.Error("remove unused files", "err", err)
+			} else if n > 0 {
+				a.log.Info("removed unused files", "files", n)
 			}
 		}
 		// The store that Open opened forgets by itself.

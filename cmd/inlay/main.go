@@ -16,6 +16,7 @@ import (
 type cli struct {
 	Serve     serveCmd     `cmd:"" default:"withargs" help:"Serve the API and the chat page (the default)."`
 	DemoModel demoModelCmd `cmd:"" name:"demo-model" help:"Serve the scripted demo model as an OpenAI-compatible endpoint."`
+	Export    exportCmd    `cmd:"" help:"Write what the server keeps."`
 	Validate  validateCmd  `cmd:"" help:"Check a configuration file and say what is wrong with it."`
 	Doctor    doctorCmd    `cmd:"" help:"Check configuration, store, sources and model, and say how to mend what fails."`
 	Gallery   galleryCmd   `cmd:"" help:"Write the gallery of blocks as static files."`

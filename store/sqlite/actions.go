@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/inlay-ui/inlay/store"
@@ -353,22 +352,9 @@ func (s *Store) Audit(ctx context.Context, q store.AuditQuery) ([]store.AuditEnt
 		limit = 100
 	}
 	limit = min(limit, 1000)
-	where, args := []string{"id > ?"}, []any{q.Cursor}
-	for _, c := range []struct{ column, value string }{
-		{"tenant", q.Owner.Tenant}, {"user", q.Owner.User}, {"conversation", q.Conversation}, {"name", q.Name},
-	} {
-		if c.value != "" {
-			where, args = append(where, c.column+" = ?"), append(args, c.value)
-		}
-	}
-	if !q.Since.IsZero() {
-		where, args = append(where, "at >= ?"), append(args, nanos(q.Since))
-	}
-	if !q.Until.IsZero() {
-		where, args = append(where, "at < ?"), append(args, nanos(q.Until))
-	}
+	where, args := auditWhere(q)
 	var list []store.AuditEntry
-	err := s.each(ctx, "SELECT entry FROM audit WHERE "+strings.Join(where, " AND ")+" ORDER BY id LIMIT ?",
+	err := s.each(ctx, "SELECT entry FROM audit WHERE "+where+" ORDER BY id LIMIT ?",
 		append(args, limit+1), func(row scanner) error {
 			var b []byte
 			err := row.Scan(&b)
