@@ -83,7 +83,9 @@ describe("a form", () => {
     assert.equal(await form.getByLabel(/^Region/).count(), 0);
     await form.getByLabel("One region").check();
     await form.getByLabel(/^Region/).selectOption({ label: "East" });
-    await blocks(other, "form").getByLabel(/^Reason/).fill("something else");
+    await blocks(other, "form")
+      .getByLabel(/^Reason/)
+      .fill("something else");
 
     await actionButton(form, "submit").click();
     assert.match(await question(page).innerText(), /Export the order details as filled in\?/);
