@@ -86,7 +86,7 @@ function File({ payload, named }: { payload: FilePayload; named: boolean }) {
         <FileIcon mime={mime} />
         <div className="inlay-file-words">
           {named ? null : (
-            <span className="inlay-file-name" dir="auto">
+            <span className="inlay-file-title" dir="auto">
               {name}
             </span>
           )}
