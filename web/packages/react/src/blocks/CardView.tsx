@@ -89,9 +89,9 @@ export function CardView({
           </div>
         ) : null}
         {fields && fields.length > 0 ? (
-          <dl className="inlay-fields">
+          <dl className="inlay-card-fields">
             {fields.map((field, i) => (
-              <div key={i} className="inlay-field">
+              <div key={i} className="inlay-card-field">
                 <dt>{field.label}</dt>
                 <dd className={typeof field.value === "number" ? "inlay-figures" : undefined}>
                   {fieldText(field, lang, t)}
