@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/inlay-ui/inlay/asset"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/model/openai"
 	"github.com/inlay-ui/inlay/server"
@@ -49,6 +50,7 @@ type Config struct {
 	Auth         AuthConfig              `json:"auth"`
 	Limits       LimitsConfig            `json:"limits"`
 	Store        StoreConfig             `json:"store"`
+	Assets       AssetsConfig            `json:"assets"`
 	Log          LogConfig               `json:"log"`
 
 	// What follows is for Go programs only.
@@ -60,6 +62,8 @@ type Config struct {
 	// Backend keeps conversations instead of what Store names. It is closed
 	// with the App.
 	Backend store.Store `json:"-"`
+	// Blobs keeps the bytes of files instead of what Assets names.
+	Blobs asset.Blobs `json:"-"`
 	// Authenticate says who may come in instead of Auth.
 	Authenticate server.Auth `json:"-"`
 }

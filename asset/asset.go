@@ -155,7 +155,7 @@ func New(cfg Config) (*Library, error) {
 	}
 	cfg = cfg.withDefaults()
 	for _, a := range cfg.Accept {
-		if !validAccept(a) {
+		if !ValidAccept(a) {
 			return nil, fmt.Errorf("asset: %q is no type such as image/png, image/* or */*", a)
 		}
 	}
@@ -245,24 +245,25 @@ func (l *Library) forget(ctx context.Context, a store.Asset) error {
 	return nil
 }
 
+// cleanAtOnce is how many files one Clean removes at most.
+const cleanAtOnce = 1000
+
 // Clean removes uploads that no message has named in time and files of deleted
-// conversations. It returns how many.
+// conversations. It returns how many; when there are very many, the rest is
+// left to the next call.
 func (l *Library) Clean(ctx context.Context) (int, error) {
-	const batch = 100
-	n := 0
-	for {
-		list, err := l.Records.StaleAssets(ctx, l.Now().Add(-l.KeepUnused), batch)
-		if err != nil {
-			return n, fmt.Errorf("list unused files: %w", err)
-		}
-		for _, a := range list {
-			if err := l.forget(ctx, a); err != nil {
-				return n, err
-			}
-			n++
-		}
-		if len(list) < batch {
-			return n, nil
-		}
+	list, err := l.Records.StaleAssets(ctx, l.Now().Add(-l.KeepUnused), cleanAtOnce)
+	if err != nil {
+		return 0, fmt.Errorf("list unused files: %w", err)
 	}
+	n := 0
+	var errs []error
+	for _, a := range list {
+		if err := l.forget(ctx, a); err != nil {
+			errs = append(errs, err) // the others can go all the same
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(errs...)
 }

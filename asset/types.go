@@ -146,7 +146,8 @@ func (l *Library) accepts(kind string) bool {
 	return false
 }
 
-func validAccept(s string) bool {
+// ValidAccept says whether Config.Accept may have an entry.
+func ValidAccept(s string) bool {
 	switch {
 	case s == "*/*":
 		return true
