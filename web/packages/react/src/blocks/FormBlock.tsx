@@ -7,9 +7,12 @@ import { dropDraft, loadDraft, saveDraft } from "../form/draft.ts";
 import SchemaForm from "../form/SchemaForm.tsx";
 import { withoutSecrets } from "../form/ui.ts";
 import { Values } from "../form/Values.tsx";
+import { loadFormWords } from "../form/words.ts";
 import { standsAlone } from "../host.ts";
 import { type ActionOutcome, failureText, stateOf, succeeded } from "../outcome.ts";
 import type { BlockProps } from "../registry.ts";
+
+loadFormWords();
 
 type Data = Record<string, unknown>;
 

@@ -3,11 +3,14 @@ import { useId, useState } from "react";
 import { ActionButton, StateLine, useBlockActions } from "../actions.tsx";
 import { useInlay } from "../context.ts";
 import { localMoment, zonedMoment } from "../form/moments.ts";
+import { loadFormWords } from "../form/words.ts";
 import { standsAlone } from "../host.ts";
 import type { Translate } from "../i18n/index.ts";
 import { CodeText, CopyButton } from "../markdown/CodeView.tsx";
 import type { BlockProps } from "../registry.ts";
 import { formatMoment, parseMoment } from "./format.ts";
+
+loadFormWords();
 
 /** The spans that can be picked, as the server reads them. */
 const spans = ["15m", "1h", "6h", "24h", "7d", "30d"] as const;

@@ -3,9 +3,12 @@ import { type ReactNode, useEffect, useId, useState } from "react";
 import { useBlockActions } from "../actions.tsx";
 import { formatTime } from "../clock.ts";
 import { useInlay } from "../context.ts";
+import { loadFormWords } from "../form/words.ts";
 import { Markdown } from "../markdown/Markdown.tsx";
 import { stateOf } from "../outcome.ts";
 import { formatNumber } from "./format.ts";
+
+loadFormWords();
 
 /** What questions to the person have in common. */
 

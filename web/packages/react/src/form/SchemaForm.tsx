@@ -24,6 +24,9 @@ import { templates } from "./templates.tsx";
 import { asSchema, engineUI, shownPath } from "./ui.ts";
 import { formValidator } from "./validator.ts";
 import { DateRangeField, widgets } from "./widgets.tsx";
+import { loadFormWords } from "./words.ts";
+
+loadFormWords();
 
 /** What a {@link SchemaForm} takes. */
 export interface SchemaFormProps {

@@ -3,6 +3,9 @@ import { formatMoment, parseMoment } from "../blocks/format.ts";
 import { useInlay } from "../context.ts";
 import type { Translate } from "../i18n/index.ts";
 import { deref, member, widgetOf } from "./ui.ts";
+import { loadFormWords } from "./words.ts";
+
+loadFormWords();
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,12 +1,12 @@
+import { actionsEn } from "./actions.en.ts";
 import { blocksEn } from "./blocks.en.ts";
-import { formsEn } from "./forms.en.ts";
 import { mediaEn } from "./media.en.ts";
 
 /** The English words. Keys ending in `.one` and `.other` are chosen by `count`. */
 export const en: Record<string, string> = {
   ...blocksEn,
   ...mediaEn,
-  ...formsEn,
+  ...actionsEn,
   "chat.block.loading": "Loading {title}",
   "chat.block.loadingUntitled": "Loading",
   "chat.block.asOf": "As of {time}",

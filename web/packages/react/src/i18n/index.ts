@@ -7,11 +7,19 @@ export type Translate = (key: string, vars?: Record<string, string | number>) =>
 /** The words of one language, by key. */
 export type Words = Readonly<Record<string, string>>;
 
-const languages: Record<string, Words> = { en, zh };
+const languages: Record<string, Record<string, string>> = { en, zh };
 
 /** Adds a language, or replaces words of one. Missing words are taken from English. */
 export function registerLanguage(lang: string, words: Words): void {
-  languages[lang] = { ...languages[lang], ...words };
+  languages[lang] = Object.assign(languages[lang] ?? {}, words);
+}
+
+/**
+ * Adds words that come with a part that is loaded later. Those that were
+ * registered before stay.
+ */
+export function addWords(lang: string, words: Words): void {
+  languages[lang] = Object.assign(languages[lang] ?? {}, { ...words, ...languages[lang] });
 }
 
 /**

@@ -1,12 +1,12 @@
+import { actionsZh } from "./actions.zh.ts";
 import { blocksZh } from "./blocks.zh.ts";
-import { formsZh } from "./forms.zh.ts";
 import { mediaZh } from "./media.zh.ts";
 
 /** The Chinese words; the same keys as in English. */
 export const zh: Record<string, string> = {
   ...blocksZh,
   ...mediaZh,
-  ...formsZh,
+  ...actionsZh,
   "chat.block.loading": "正在加载{title}",
   "chat.block.loadingUntitled": "正在加载",
   "chat.block.asOf": "截至 {time}",
