@@ -9,7 +9,7 @@ mkdir -p "$out/bin"
 rm -f "$out/figures.jsonl"
 ulimit -n "$(ulimit -Hn)"
 
-items=${*:-path memory idle latency store writer resume durability encode page}
+items=${*:-path memory idle latency store writer resume durability preview encode page}
 wants() { [[ " $items " == *" $1 "* ]]; }
 
 before=$(cut -d' ' -f1-3 /proc/loadavg)
@@ -35,6 +35,10 @@ if wants durability; then
 	echo "measuring durability" >&2
 	"$out/bin/durability" -messages 200 >>"$out/figures.jsonl" || failed=1
 	"$out/bin/durability" -messages 2000 >>"$out/figures.jsonl" || failed=1
+fi
+if wants preview; then
+	echo "measuring preview" >&2
+	"$out/bin/preview" >>"$out/figures.jsonl" || failed=1
 fi
 if wants encode; then
 	echo "measuring encode" >&2
