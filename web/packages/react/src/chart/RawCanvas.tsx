@@ -38,7 +38,11 @@ export default function RawCanvas({
     if (!element) return;
     const made = init(element, null, { renderer: "canvas", height });
     chart.current = made;
-    const observer = new ResizeObserver(() => made.resize({ height }));
+    // While something above it waits for code the element is hidden and has no
+    // size, which some charts cannot be drawn in.
+    const observer = new ResizeObserver(() => {
+      if (element.clientWidth > 0) made.resize({ height });
+    });
     observer.observe(element);
     return () => {
       observer.disconnect();
