@@ -22,18 +22,6 @@ export const noticed = (page, text) =>
   page.locator(".inlay-notice").filter({ hasText: text }).first().waitFor();
 
 /**
- * Opens a conversation that is there.
- * @param {Page} page
- * @param {string} conversationId
- */
-export async function openConversation(page, conversationId) {
-  await page.evaluate((id) => {
-    location.hash = `#/c/${encodeURIComponent(id)}`;
-  }, conversationId);
-  await page.locator('article[data-role="assistant"]').first().waitFor();
-}
-
-/**
  * The state of a block as the server keeps it, once it is a certain one.
  * @param {import("./server.mjs").Server} server
  * @param {string} conversationId
