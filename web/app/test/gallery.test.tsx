@@ -98,6 +98,19 @@ describe("cases", () => {
     expect(blockIds).toEqual(["b_acme-card-one", "b_acme-card-one-2"]);
   });
 
+  it("ask what can still be answered, whenever they are looked at", () => {
+    const asks = block({ type: "confirm", payload: { prompt: "Go on?", expiresAt: 1 } });
+    const over = { ...asks, state: { status: "expired", locked: true } };
+    const cases = [
+      { name: "open", block: asks },
+      { name: "over", block: over },
+    ];
+    const [group] = groupsOf([{ name: "confirm", type: "confirm", version: 1, cases }]);
+    const [open, done] = group?.cases.map((c) => c.message.blocks[0]?.payload) ?? [];
+    expect((open as { expiresAt: number }).expiresAt).toBeGreaterThan(Date.now());
+    expect(done).toEqual(over.payload);
+  });
+
   it("of the page itself have names and texts in every language", () => {
     for (const make of [blockFrames, messageFrames]) {
       const [en, zh] = [make("en"), make("zh")];

@@ -67,13 +67,23 @@ export function groupsOf(files: readonly Vectors[]): Group[] {
       let id = plain;
       for (let n = 2; ids.has(id); n++) id = `${plain}-${n}`;
       ids.add(id);
-      const message = answer(id, { blocks: [{ ...block, id: `b_${id}` }] });
+      const message = answer(id, { blocks: [{ ...lasting(block), id: `b_${id}` }] });
       group.push({ id, name, title, message, turn: false });
     }
   }
   return [...groups]
     .map(([type, cases]) => ({ type, cases }))
     .sort((a, b) => order(a.type) - order(b.type) || a.type.localeCompare(b.type));
+}
+
+const dayMs = 86_400_000;
+
+/** A block whose question does not run out while it is looked at, unless it is over anyway. */
+function lasting(block: Block): Block {
+  const { payload, state } = block;
+  if (typeof payload !== "object" || payload === null || state) return block;
+  if (!("expiresAt" in payload) || typeof payload.expiresAt !== "number") return block;
+  return { ...block, payload: { ...payload, expiresAt: Date.now() + dayMs } };
 }
 
 /** Types from the plain to the special, as documentation lists them. */
