@@ -303,13 +303,13 @@ func (q *query) between(r *timeRange) (from, to time.Time, err error) {
 	case !from.Before(to):
 		return from, to, refuse("The time range ends before it begins.")
 	case q.MaxRange > 0 && to.Sub(from) > q.MaxRange:
-		return from, to, refuse("The time range is longer than %s.", span2(q.MaxRange))
+		return from, to, refuse("The time range is longer than %s.", inDays(q.MaxRange))
 	}
 	return from, to, nil
 }
 
-// span2 writes a duration as people set it.
-func span2(d time.Duration) string {
+// inDays writes a duration as people set it.
+func inDays(d time.Duration) string {
 	if d%(24*time.Hour) == 0 {
 		return strconv.Itoa(int(d/(24*time.Hour))) + " d"
 	}
@@ -381,7 +381,7 @@ func (qs *Queries) Tools() ([]tool.Tool, error) {
 			description += fmt.Sprintf(" One read-only statement in the SQL of %s; :from and :to stand for the time range, as ISO 8601 in UTC.", q.SQL.Dialect())
 		}
 		if q.MaxRange > 0 {
-			description += " The time range is at most " + span2(q.MaxRange) + "."
+			description += " The time range is at most " + inDays(q.MaxRange) + "."
 		}
 		if q.Description != "" {
 			description += "\n" + q.Description
