@@ -352,7 +352,7 @@ func TestAnswersOfPeople(t *testing.T) {
 		{"Approve an expense", "error: REJECTED The user did not approve the call; it was not run.", "You rejected it"},
 		{"Approve an expense", "error: EXPIRED The user did not answer in time; the call was not run.", "Nobody answered in time"},
 		{"Approve an expense", "error: AMOUNT_TOO_HIGH Too much.", "It was not approved: AMOUNT_TOO_HIGH. Too much."},
-		{"报销审批", "error: REJECTED The user did not approve the call; it was not run.", "您已拒绝"},
+		{"报销审批", "error: REJECTED The user did not approve the call; it was not run.", "你已拒绝"},
 	} {
 		req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: test.question}}, Tools: tools()}
 		for step, told := range []string{results["list_expenses"], test.told, ""} {
