@@ -546,3 +546,50 @@ describe("the summary", () => {
     ).toBe("Bar chart: T. East leads.");
   });
 });
+
+describe("references", () => {
+  it.each(["histogram", "waterfall", "boxplot", "candlestick", "scatter"] as const)(
+    "are drawn in a %s, which reaches them",
+    (type) => {
+      const spec: ChartSpec = {
+        ...samples[type],
+        refs: [{ axis: "y", value: 1e6, label: "Limit" }],
+      };
+      const { option } = toOption(spec, context());
+      const lines = seriesOf(option).flatMap(
+        (s) => (s.markLine as { data: unknown[] } | undefined)?.data ?? [],
+      );
+      expect(lines).toMatchObject([{ yAxis: 1e6 }]);
+      const max = axis(option, "yAxis").max as (v: { max: number }) => number | null;
+      expect([max({ max: 10 }), max({ max: 2e6 })]).toEqual([1e6, null]);
+    },
+  );
+
+  it("on a time axis stand at their moment in the axis's time zone", () => {
+    const spec: ChartSpec = {
+      version: 1,
+      type: "scatter",
+      x: { field: "t", type: "time", timeZone: "Asia/Shanghai" },
+      series: [{ field: "v", name: "Value" }],
+      data: [
+        { t: "2026-03-01T00:00:00Z", v: 1 },
+        { t: "2026-03-03T00:00:00Z", v: 2 },
+      ],
+      refs: [{ axis: "x", value: "2026-03-02T00:00:00Z", label: "Release" }],
+    };
+    const wall = Date.UTC(2026, 2, 2, 8);
+    for (const type of ["scatter", "line"] as const) {
+      const [series] = seriesOf(toOption({ ...spec, type }, context()).option);
+      expect(series?.markLine, type).toMatchObject({ data: [{ xAxis: wall }] });
+    }
+  });
+});
+
+describe("patterns", () => {
+  it("come beside the colours when the reader wants more contrast", () => {
+    const decal = (patterns: boolean) =>
+      (toOption(samples.bar, context({ patterns })).option.aria as { decal?: unknown }).decal;
+    expect(decal(false)).toBeUndefined();
+    expect(decal(true)).toEqual({ show: true });
+  });
+});

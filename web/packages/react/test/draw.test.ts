@@ -4,6 +4,7 @@ import { drawPicture } from "../src/chart/ChartCanvas.tsx";
 import { init } from "../src/chart/echarts.ts";
 import { toOption } from "../src/chart/mappers.ts";
 import { merge } from "../src/chart/option.ts";
+import { init as initRaw, rawOption } from "../src/chart/raw.ts";
 import { chartTypes } from "../src/chart/spec.ts";
 import { chartThemes } from "../src/chart/theme.ts";
 import { translator } from "../src/i18n/index.ts";
@@ -44,6 +45,49 @@ describe("every type is drawn by ECharts as it is bundled", () => {
     for (const spy of complaints) {
       expect(spy.mock.calls).toEqual([]);
     }
+  });
+});
+
+describe("references beyond the data", () => {
+  it.each(["bar", "line", "histogram", "waterfall", "boxplot", "candlestick", "scatter"] as const)(
+    "are drawn in a %s",
+    (type) => {
+      const refs = [{ axis: "y" as const, value: 1e5, label: "Far limit" }];
+      const mapped = toOption(
+        { ...samples[type], refs },
+        { theme: chartThemes.light, locale: "en", width: 720, t: translator("en"), still: true },
+      );
+      const chart = init(null, null, { renderer: "svg", ssr: true, width: 720, height: 320 });
+      chart.setOption(merge(mapped.option, { animation: false }));
+      const svg = chart.renderToSVGString();
+      chart.dispose();
+      expect(svg).toContain("Far limit");
+      expect(svg).not.toContain("NaN");
+    },
+  );
+});
+
+describe("whole options", () => {
+  it.each([
+    [
+      "sankey",
+      { data: [{ name: "a" }, { name: "b" }], links: [{ source: "a", target: "b", value: 5 }] },
+    ],
+    ["graph", { layout: "circular", data: [{ name: "a" }, { name: "b" }], links: [] }],
+    ["sunburst", { data: [{ name: "a", value: 1 }] }],
+    ["tree", { data: [{ name: "a", children: [{ name: "b" }] }] }],
+  ])("draw a %s", (type, series) => {
+    const option = rawOption(
+      { series: [{ type, ...series }], tooltip: {} },
+      chartThemes.dark,
+      true,
+    );
+    const chart = initRaw(null, null, { renderer: "svg", ssr: true, width: 400, height: 300 });
+    chart.setOption(option);
+    const svg = chart.renderToSVGString();
+    chart.dispose();
+    expect(svg.match(/<path/g)?.length ?? 0).toBeGreaterThan(0);
+    expect(svg).not.toContain("NaN");
   });
 });
 

@@ -27,16 +27,17 @@ interface CanvasProps {
   handle: { current: ChartHandle | null };
 }
 
-function useReducedMotion(): boolean {
-  const [reduced, setReduced] = useState(false);
+/** Whether the reader's device asks for something, such as less motion. */
+function useMedia(query: string): boolean {
+  const [asked, setAsked] = useState(false);
   useEffect(() => {
-    const query = matchMedia("(prefers-reduced-motion: reduce)");
-    const update = (): void => setReduced(query.matches);
+    const list = matchMedia(query);
+    const update = (): void => setAsked(list.matches);
     update();
-    query.addEventListener("change", update);
-    return () => query.removeEventListener("change", update);
-  }, []);
-  return reduced;
+    list.addEventListener("change", update);
+    return () => list.removeEventListener("change", update);
+  }, [query]);
+  return asked;
 }
 
 /** Draws the chart apart from the page, in a size fit for a document. */
@@ -108,7 +109,8 @@ export default function ChartCanvas({ spec, locale, t, dark, label, onRow, handl
   const [width, setWidth] = useState(0);
   const [theme, setTheme] = useState<ChartTheme>();
   const [said, setSaid] = useState("");
-  const still = useReducedMotion();
+  const still = useMedia("(prefers-reduced-motion: reduce)");
+  const patterns = useMedia("(prefers-contrast: more), (forced-colors: active)");
   const place = useRef(-1);
 
   useLayoutEffect(() => {
@@ -143,9 +145,16 @@ export default function ChartCanvas({ spec, locale, t, dark, label, onRow, handl
   const mapped = useMemo(
     () =>
       theme && width > 0
-        ? toOption(spec, { theme, locale, width, t, still: still || spec.data.length > 400 })
+        ? toOption(spec, {
+            theme,
+            locale,
+            width,
+            t,
+            still: still || spec.data.length > 400,
+            patterns,
+          })
         : null,
-    [spec, theme, locale, width, t, still],
+    [spec, theme, locale, width, t, still, patterns],
   );
   const latest = useRef(mapped);
   latest.current = mapped;

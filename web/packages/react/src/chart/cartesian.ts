@@ -1,4 +1,4 @@
-import { formatNumber } from "../blocks/format.ts";
+import { formatNumber, parseMoment } from "../blocks/format.ts";
 import {
   allMarks,
   axisTitle,
@@ -12,8 +12,10 @@ import {
   markLines,
   type Option,
   placeAxis,
+  reach,
   seriesColor,
   valueAxis,
+  valueLines,
 } from "./option.ts";
 import { type PlacedRow, placedRows, seriesValue, type XKind, xKind, xWords } from "./rows.ts";
 import { type ChartSpec, numberAt, type RefSpec, type SeriesSpec } from "./spec.ts";
@@ -88,9 +90,14 @@ function refAt(
   );
   if (onAxis && kind !== "category") {
     const row = rows[match];
-    return row?.at ?? ref.value;
+    return row?.at ?? xPlace(spec, kind, ref.value);
   }
   return match >= 0 ? match : ref.value;
+}
+
+/** Where a value of x stands on its axis: a moment by the axis's wall clock. */
+function xPlace(spec: ChartSpec, kind: XKind, value: number | string): number | string {
+  return kind === "time" ? (parseMoment(value, spec.x?.timeZone)?.wall ?? value) : value;
 }
 
 /** bar, line, area and combo: values over categories, time or numbers. */
@@ -480,6 +487,7 @@ export function mapScatter(spec: ChartSpec, ctx: MapContext): Mapped {
           }),
       yAxis: valueAxis(ctx, spec.y, axisWords(spec, spec.y, false, ctx), {
         scale: spec.y?.zero !== true,
+        ...reach(spec),
         ...(title
           ? { name: title, nameLocation: "end", nameGap: 10, nameTextStyle: { align: "left" } }
           : {}),
@@ -491,7 +499,7 @@ export function mapScatter(spec: ChartSpec, ctx: MapContext): Mapped {
                 spec.refs ?? [],
                 false,
                 (ref) => ref.label ?? String(ref.value),
-                (ref) => ref.value,
+                (ref) => (ref.axis === "x" && onAxis ? xPlace(spec, kind, ref.value) : ref.value),
                 ctx,
               )
             : undefined;
@@ -591,6 +599,7 @@ export function mapHistogram(
         nameGap: 10,
         nameTextStyle: { align: "left" },
         minInterval: 1,
+        ...reach(spec),
       }),
       series: [
         {
@@ -599,6 +608,7 @@ export function mapHistogram(
           barCategoryGap: "4%",
           itemStyle: { color, borderRadius: [2, 2, 0, 0] },
           data: bins.map((b): Mark => ({ value: b.count, row: -1 })),
+          ...valueLines(spec, (v) => formatNumber(v, {}, locale), ctx),
         },
       ],
     },
@@ -769,6 +779,7 @@ export function mapWaterfall(spec: ChartSpec, ctx: MapContext): Mapped {
         },
       }),
       yAxis: valueAxis(ctx, spec.y, axisWords(spec, spec.y, false, ctx), {
+        ...reach(spec),
         ...(title
           ? { name: title, nameLocation: "end", nameGap: 12, nameTextStyle: { align: "left" } }
           : {}),
@@ -782,7 +793,7 @@ export function mapWaterfall(spec: ChartSpec, ctx: MapContext): Mapped {
           emphasis: { disabled: true },
           data: base.map((value): Mark => ({ value, row: -1 })),
         },
-        bar("above"),
+        { ...bar("above"), ...valueLines(spec, (v) => seriesValue(spec, first, v, locale), ctx) },
         bar("below"),
       ],
     },

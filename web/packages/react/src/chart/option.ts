@@ -16,6 +16,8 @@ export interface MapContext {
   t: Translate;
   /** Draw at once: the reader asked for less motion, or the picture is for a file. */
   still: boolean;
+  /** Tell areas apart by patterns too: the reader asked for more contrast. */
+  patterns?: boolean;
 }
 
 /** What a tooltip says. It is turned into elements, never into markup. */
@@ -86,7 +88,11 @@ export function baseOption(ctx: MapContext): Option {
         label: { show: false },
       },
     },
-    aria: { enabled: true, label: { enabled: false } },
+    aria: {
+      enabled: true,
+      label: { enabled: false },
+      ...(ctx.patterns ? { decal: { show: true } } : {}),
+    },
   };
 }
 
@@ -267,6 +273,43 @@ export function markLines(
       };
     }),
   };
+}
+
+/** Lets a value axis reach the references beyond its data; what the payload fixes stays. */
+export function reach(spec: ChartSpec): Option {
+  const values = (spec.refs ?? []).flatMap((r) =>
+    r.axis === "y" && typeof r.value === "number" ? [r.value] : [],
+  );
+  if (values.length === 0) {
+    return {};
+  }
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  return {
+    ...(spec.y?.min === undefined
+      ? { min: (v: { min: number }) => (low < v.min ? low : null) }
+      : {}),
+    ...(spec.y?.max === undefined
+      ? { max: (v: { max: number }) => (high > v.max ? high : null) }
+      : {}),
+  };
+}
+
+/** Lines at values of y, for charts that have no other axis to refer to. */
+export function valueLines(
+  spec: ChartSpec,
+  words: (value: number) => string,
+  ctx: MapContext,
+): Option {
+  const refs = (spec.refs ?? []).filter((r) => r.axis === "y" && typeof r.value === "number");
+  const lines = markLines(
+    refs,
+    false,
+    (ref) => ref.label ?? words(Number(ref.value)),
+    (ref) => ref.value,
+    ctx,
+  );
+  return lines ? { markLine: lines } : {};
 }
 
 /** The largest and smallest number of some fields. */

@@ -11,8 +11,10 @@ import {
   type Mark,
   type Option,
   placeAxis,
+  reach,
   seriesColor,
   valueAxis,
+  valueLines,
 } from "./option.ts";
 import { type PlacedRow, placedRows, seriesValue, xKind, xWords } from "./rows.ts";
 import { type ChartSpec, numberAt, textAt } from "./spec.ts";
@@ -824,6 +826,7 @@ export function mapBoxplot(spec: ChartSpec, ctx: MapContext): Mapped {
       }),
       yAxis: valueAxis(ctx, spec.y, axisWords(spec, spec.y, false, ctx), {
         scale: spec.y?.zero !== true,
+        ...reach(spec),
         ...(title
           ? { name: title, nameLocation: "end", nameGap: 10, nameTextStyle: { align: "left" } }
           : {}),
@@ -836,6 +839,9 @@ export function mapBoxplot(spec: ChartSpec, ctx: MapContext): Mapped {
           boxWidth: [10, 44],
           itemStyle: { color: `${color}33`, borderColor: color, borderWidth: 1.5 },
           data: s.boxes.map((b): Mark => ({ value: b ? b.five : [], row: b?.row ?? -1 })),
+          ...(i === 0
+            ? valueLines(spec, (v) => seriesValue(spec, spec.series[0], v, locale), ctx)
+            : {}),
         };
       }),
     },
@@ -883,6 +889,7 @@ export function mapCandlestick(spec: ChartSpec, ctx: MapContext): Mapped {
       xAxis: placeAxis(ctx, { type: "category", data: rows.map((r) => words.label(r)) }),
       yAxis: valueAxis(ctx, spec.y, axisWords(spec, spec.y, false, ctx), {
         scale: true,
+        ...reach(spec),
         ...(title
           ? { name: title, nameLocation: "end", nameGap: 10, nameTextStyle: { align: "left" } }
           : {}),
@@ -917,6 +924,7 @@ export function mapCandlestick(spec: ChartSpec, ctx: MapContext): Mapped {
               row: r.index,
             };
           }),
+          ...valueLines(spec, (v) => seriesValue(spec, undefined, v, locale), ctx),
         },
       ],
     },
