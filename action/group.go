@@ -152,11 +152,21 @@ func (k keeping) EndBuilt(f tool.Finished) error {
 	return k.Handle.EndBuilt(f)
 }
 
-// done says that the handler writes nothing any more.
-func (gr *group) done() {
+// done says that the handler writes nothing any more, and waits until what it
+// wrote can be read by everybody: the answer says that it is there.
+func (gr *group) done(ctx context.Context) {
 	gr.mu.Lock()
-	defer gr.mu.Unlock()
 	gr.closed = true
+	f := gr.f
+	gr.mu.Unlock()
+	if f == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if err := f.Durable(ctx); err != nil {
+		gr.g.cfg.Logger.Error("blocks of an action are not stored", "msg", gr.req.Msg, "cause", gr.req.Cause, "err", err)
+	}
 }
 
 // after is the seq before the group; nil when there is none.

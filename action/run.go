@@ -174,7 +174,7 @@ func (g *Gateway) accept(id string, body []byte) {
 func (j *job) carryOut(ctx context.Context) (Answer, error) {
 	stop := j.renew(ctx)
 	e := j.attempts(ctx)
-	j.group.done()
+	j.group.done(ctx)
 	stop()
 	a, err := j.finish(ctx, e)
 	j.group.finish(j, e, err)
