@@ -100,7 +100,7 @@ func (c Config) Doctor(ctx context.Context) []Finding {
 		note("configuration", "", err, "mend the file or the environment as the message says")
 		return found
 	}
-	note("configuration", fmt.Sprintf("sources: %d, tools: %d", len(c.Sources), len(c.Tools)), nil, "")
+	note("configuration", fmt.Sprintf("sources: %d, tools: %d, actions: %d", len(c.Sources), len(c.Tools), len(c.Actions)), nil, "")
 	data := c.Data
 	if data == "" {
 		data = DefaultData
