@@ -55,6 +55,8 @@ type run struct {
 	// unattended says that nobody is here whose rights a tool could run with.
 	unattended bool
 
+	saving sync.Mutex // held while the state is stored
+
 	mu    sync.Mutex // guards traj, noted and slots
 	slots []slot     // the results of the step that runs
 	traj  *trajectory.Builder

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,8 +185,10 @@ func modelText(blocks []block.Block) string {
 
 // state is the run as it is now.
 func (t *run) state() *state {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return &state{
-		V: stateVersion, Exchange: t.exchange, Step: t.slots, Steps: t.steps, Calls: t.calls, Bytes: t.bytes, Usage: t.usage,
+		V: stateVersion, Exchange: t.exchange, Step: slices.Clone(t.slots), Steps: t.steps, Calls: t.calls, Bytes: t.bytes, Usage: t.usage,
 		Results: t.results, Bad: t.bad, Barred: t.barred, Named: t.named, Reports: t.reports, History: t.given, Lang: t.caller.Lang,
 	}
 }
@@ -203,6 +206,8 @@ func (t *run) restore(s *state) {
 // save stores where the turn is. That of a turn which only goes on is a help
 // for whoever ends it after a crash: without it the turn runs all the same.
 func (t *run) save(ctx context.Context) {
+	t.saving.Lock() // what is stored last is the newest
+	defer t.saving.Unlock()
 	if err := t.put(ctx, t.state(), false); err != nil && !errors.Is(err, store.ErrNotFound) {
 		t.log.Warn("store the state of the turn", "err", err)
 	}
