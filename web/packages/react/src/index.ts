@@ -23,6 +23,7 @@ export {
 } from "./context.ts";
 export { Dialog } from "./Dialog.tsx";
 export { ErrorBoundary } from "./ErrorBoundary.tsx";
+export { clearDrafts } from "./form/draft.ts";
 export {
   errorText,
   registerLanguage,

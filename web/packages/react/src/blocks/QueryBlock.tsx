@@ -7,6 +7,7 @@ import { loadFormWords } from "../form/words.ts";
 import { standsAlone } from "../host.ts";
 import type { Translate } from "../i18n/index.ts";
 import { CodeText, CopyButton } from "../markdown/CodeView.tsx";
+import { stateOf } from "../outcome.ts";
 import type { BlockProps } from "../registry.ts";
 import { formatMoment, parseMoment } from "./format.ts";
 
@@ -67,11 +68,11 @@ export default function QueryBlock({
         </pre>
       </figure>
       {timeRange && !takesRange(runs) && (
-        <p className="inlay-muted">
+        <p className="inlay-muted inlay-query-time">
           {t("chat.query.range")}: {rangeText(timeRange, t, lang)}
         </p>
       )}
-      {block.status === "done" && (
+      {block.status === "done" && (runs || others.length > 0 || stateOf(block) !== null) && (
         <div className="inlay-actions inlay-query-foot">
           {runs && own && (
             <>

@@ -21,7 +21,7 @@ import { useInlay } from "../context.ts";
 import type { Translate } from "../i18n/index.ts";
 import { FormContext } from "./context.ts";
 import { templates } from "./templates.tsx";
-import { asSchema, engineUI, shownPath } from "./ui.ts";
+import { engineSchema, engineUI, shownPath } from "./ui.ts";
 import { formValidator } from "./validator.ts";
 import { DateRangeField, widgets } from "./widgets.tsx";
 import { loadFormWords } from "./words.ts";
@@ -76,7 +76,7 @@ export default function SchemaForm({
   const [errors, setErrors] = useState<readonly RJSFValidationError[]>([]);
   const [tried, setTried] = useState(false);
   const [waiting, setWaiting] = useState(0);
-  const own = asSchema(schema);
+  const own = useMemo(() => engineSchema(schema), [schema]);
   const ui = useMemo(
     () => ({
       ...engineUI(uiSchema, schema),

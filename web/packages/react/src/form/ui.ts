@@ -159,7 +159,39 @@ export function withoutSecrets(values: unknown, ui: unknown): unknown {
   );
 }
 
-/** A payload's schema, as the engine's type. */
-export function asSchema(schema: Record<string, unknown>): RJSFSchema {
-  return schema as RJSFSchema;
+/** The schemas below one, by the keywords that hold them. */
+const below = {
+  one: ["items", "additionalProperties", "if", "then", "else", "not", "contains"],
+  list: ["allOf", "anyOf", "oneOf"],
+  map: ["properties", "patternProperties", "definitions"],
+} as const;
+
+/**
+ * The schema as the engine gets it: it has to be told the type of plain
+ * choices, which a schema need not say.
+ */
+export function engineSchema(schema: Record<string, unknown>): RJSFSchema {
+  const next: Record<string, unknown> = { ...schema };
+  const copy = (value: unknown) => (isObject(value) ? engineSchema(value) : value);
+  for (const key of below.one) if (key in next) next[key] = copy(next[key]);
+  for (const key of below.list) {
+    const list = next[key];
+    if (Array.isArray(list)) next[key] = list.map(copy);
+  }
+  for (const key of below.map) {
+    const map = next[key];
+    if (isObject(map)) {
+      next[key] = Object.fromEntries(Object.entries(map).map(([name, sub]) => [name, copy(sub)]));
+    }
+  }
+  if (next.type === undefined) {
+    const choices = next.oneOf ?? next.anyOf;
+    const all = Array.isArray(choices) ? choices : [];
+    const types = new Set(all.map((c) => (isObject(c) && "const" in c ? typeof c.const : "")));
+    const [type] = types;
+    if (types.size === 1 && (type === "string" || type === "number" || type === "boolean")) {
+      next.type = type;
+    }
+  }
+  return next as RJSFSchema;
 }

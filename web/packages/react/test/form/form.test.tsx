@@ -380,6 +380,23 @@ describe("fields", () => {
     });
   });
 
+  test("of plain choices need no type", async () => {
+    const choice = (value: unknown, title: string) => ({ const: value, title });
+    one(
+      {
+        plan: { title: "Plan", oneOf: [choice("s", "Small"), choice("l", "Large")] },
+        count: { title: "Count", anyOf: [choice(1, "One"), choice(2, "Two")] },
+        code: { title: "Code", enum: ["x", "y"] },
+      },
+      { plan: { "ui:widget": "radio" } },
+    );
+    await open();
+    await act(async () => fireEvent.click(screen.getByLabelText("Large")));
+    await type("Count", "1");
+    await type("Code", "0");
+    await sends({ plan: "l", count: 2, code: "x" });
+  });
+
   test("that are left empty are not sent", async () => {
     one({
       a: { type: "string", title: "A" },
