@@ -426,6 +426,30 @@ func TestSeveralQuestions(t *testing.T) {
 	}
 }
 
+// TestApprovalOnlyResumes expects nothing of the steps before a question to be
+// done again by its answer.
+func TestApprovalOnlyResumes(t *testing.T) {
+	var b bank
+	var looked atomic.Int32
+	look := chartTool(t, "show_sales", func(_ context.Context, _ quarter, out *tool.Out) error {
+		looked.Add(1)
+		return out.Chart(sales("East"))
+	})
+	r := newRig(t, turn.Config{}, []tool.Tool{b.tool(t), look}, sales3(), calls(pay("c2", "Ann", 5)), calls(pay("c3", "Bob", 50)), step{text: "Paid."})
+	s, _, st := r.ask("pay what they earned")
+	if len(r.model.requests()) != 3 || st.Status != event.StatusPaused {
+		t.Fatalf("%d model calls, %s", len(r.model.requests()), st.Status)
+	}
+	_, st = r.mustAnswer(s.Msg, questions(st)[0].ID, "approve", "")
+	if looked.Load() != 1 || b.list() != "5 to Ann by  (false ), 50 to Bob by second (true approve)" || len(r.model.requests()) != 4 {
+		t.Errorf("looked %d times, paid %s, %d model calls", looked.Load(), b.list(), len(r.model.requests()))
+	}
+	if st.Usage.InputTokens != 40 {
+		t.Errorf("usage %+v", st.Usage)
+	}
+	validHistory(t, r.model.requests()[3].Messages)
+}
+
 // TestNewMessageWhilePaused expects the conversation to go on beside the open
 // question, the model to know of it, and the same call not to be asked twice.
 func TestNewMessageWhilePaused(t *testing.T) {
