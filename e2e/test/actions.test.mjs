@@ -225,8 +225,8 @@ describe("a person decides", () => {
     });
     const other = await tab(id, page);
     await actionButton(blocks(page, "confirm"), "reject").click();
-    await saying(lastAnswer(page), /您已拒绝/);
-    await saying(lastAnswer(other), /您已拒绝/);
+    await saying(lastAnswer(page), /你已拒绝/);
+    await saying(lastAnswer(other), /你已拒绝/);
     assert.equal(await actionButton(blocks(other, "confirm"), "approve").count(), 0);
     assert.ok(!types(await last(id)).includes("card"));
     assertClean(page);
