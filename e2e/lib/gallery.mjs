@@ -2,6 +2,9 @@ import { until } from "./chat.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
+/** A gallery with everything in it takes its time on a busy machine. */
+const patience = 60_000;
+
 /**
  * Waits until the gallery is drawn and at rest: nothing is a skeleton but what
  * is loading by its own account.
@@ -9,25 +12,32 @@ import { until } from "./chat.mjs";
  */
 export async function galleryDrawn(page) {
   await page.locator(".gallery[data-ready]").waitFor();
-  await until("everything is drawn", () =>
-    page.evaluate(() => {
-      const done = '[data-block-status="done"]';
-      if (document.querySelector(`${done} .inlay-skeleton`)) return false;
-      return Array.from(document.querySelectorAll(`${done} img`)).every((e) => {
-        const { top, bottom } = e.getBoundingClientRect();
-        // Pictures load when they are about to be seen.
-        return bottom < 0 || top > innerHeight || /** @type {HTMLImageElement} */ (e).complete;
-      });
-    }),
+  await until(
+    "everything is drawn",
+    () =>
+      page.evaluate(() => {
+        const done = '[data-block-status="done"]';
+        if (document.querySelector(`${done} .inlay-skeleton`)) return false;
+        return Array.from(document.querySelectorAll(`${done} img`)).every((e) => {
+          const { top, bottom } = e.getBoundingClientRect();
+          // Pictures load when they are about to be seen.
+          return bottom < 0 || top > innerHeight || /** @type {HTMLImageElement} */ (e).complete;
+        });
+      }),
+    patience,
   );
   // Heights that depend on others settle within a few frames.
   let before = -1;
-  await until("the page rests", async () => {
-    const now = await page.evaluate(() => document.documentElement.scrollHeight);
-    const rests = now === before;
-    before = now;
-    return rests;
-  });
+  await until(
+    "the page rests",
+    async () => {
+      const now = await page.evaluate(() => document.documentElement.scrollHeight);
+      const rests = now === before;
+      before = now;
+      return rests;
+    },
+    patience,
+  );
 }
 
 /** The most pixels that a picture of a page can be high. */

@@ -40,6 +40,7 @@ after(async () => {
 async function open(query, t, options = {}) {
   const page = await openPage(browser, server.url, { ...options, path: "about:blank" });
   t.after(() => page.context().close());
+  page.setDefaultTimeout(60_000);
   page.on("request", (request) => {
     const { pathname, protocol } = new URL(request.url());
     if (["blob:", "data:"].includes(protocol)) return;
@@ -66,11 +67,13 @@ for (const lang of ["en", "zh"]) {
   test(`every case is drawn, without errors or obstacles: ${lang}`, async (t) => {
     const page = await open(`lang=${lang}&theme=light`, t);
     await seeAll(page);
-    const empty = await page.locator("[data-case]").evaluateAll((all) =>
-      all
-        .filter((e) => (e.querySelector(".gallery-stage")?.clientHeight ?? 0) < 10)
-        .map((e) => e.getAttribute("data-case")),
-    );
+    const empty = await page
+      .locator("[data-case]")
+      .evaluateAll((all) =>
+        all
+          .filter((e) => (e.querySelector(".gallery-stage")?.clientHeight ?? 0) < 10)
+          .map((e) => e.getAttribute("data-case")),
+      );
     assert.deepEqual(empty, ["text-empty"], "nothing is drawn of others");
     assert.deepEqual(await obstacles(page), []);
     await page.locator(".gallery-options select").nth(2).selectOption("dark");
@@ -144,6 +147,36 @@ test("what would be sent is shown, and nothing is sent", async (t) => {
   await acts.getByRole("button", { name: "Show by region" }).click();
   await acts.getByText("POST /v1/chat/actions").first().waitFor();
   assertClean(page);
+});
+
+test("a form is submitted once, and a question answered, with nobody at the other end", async (t) => {
+  const page = await open("lang=en&type=form,confirm", t);
+  const form = page.locator('[data-case="form-conditional"]');
+  await form.getByLabel(/^Street/).fill("Sample Road 1");
+  await form.getByLabel(/^Code/).fill("12345");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await form.getByText('"street": "Sample Road 1"').waitFor();
+  await until("the form is locked", async () => (await form.locator("form").count()) === 0);
+
+  await page.getByLabel("Actions", { exact: true }).selectOption("taken");
+  const second = page.locator('[data-case="form-no-fields"]');
+  await second.getByRole("button", { name: "Go" }).click();
+  await second.getByText("→ 409").waitFor();
+  await until("it is locked too", async () => (await second.locator("form").count()) === 0);
+
+  await page.getByLabel("Actions", { exact: true }).selectOption("done");
+  const confirm = page.locator('[data-case="confirm-danger"]');
+  await confirm.getByRole("button", { name: "Approve" }).click();
+  await confirm.getByText('"actionId": "approve"').waitFor();
+  await until(
+    "it is answered",
+    async () => (await confirm.getByRole("button", { name: "Approve" }).count()) === 0,
+  );
+  // A refusal is a failed request to the console, and nothing else is.
+  assert.deepEqual(
+    page.problems.filter((text) => !text.includes("409")),
+    [],
+  );
 });
 
 test("the gallery as files runs on a server that only hands them out", async (t) => {
