@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,9 +63,9 @@ func certain(err error) bool {
 
 // What a failed request says about what happened.
 func TestHTTPOutcomes(t *testing.T) {
-	status := 0
+	var status atomic.Int32
 	src := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		switch status {
+		switch n := int(status.Load()); n {
 		case -1:
 			panic(http.ErrAbortHandler)
 		case -2:
@@ -73,7 +74,7 @@ func TestHTTPOutcomes(t *testing.T) {
 			fmt.Fprint(w, "done")
 		default:
 			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
+			w.WriteHeader(n)
 			fmt.Fprint(w, `{"id":7}`)
 		}
 	}, httptool.AuthNone)
@@ -92,7 +93,7 @@ func TestHTTPOutcomes(t *testing.T) {
 		{404, true, "does not exist", ""}, {409, true, "refused", ""}, {410, true, "does not exist", ""}, {422, true, "refused", ""}, {429, true, "busy", ""},
 		{408, false, "", ""}, {500, false, "", ""}, {502, false, "", ""}, {503, false, "", ""}, {504, false, "", ""}, {-1, false, "", ""}, {-2, false, "", ""},
 	} {
-		status = c.status
+		status.Store(int32(c.status))
 		_, err := run(t, d, `{}`)
 		var own *tool.Error
 		if err == nil || certain(err) != c.certain || c.certain && (!errors.As(err, &own) || !strings.Contains(own.Message, c.words) || c.code != "" && own.Code != c.code) {
@@ -100,10 +101,11 @@ func TestHTTPOutcomes(t *testing.T) {
 		}
 	}
 	// It was carried out, whatever can be read of the answer.
-	for _, status = range []int{200, 201, -3} {
+	for _, n := range []int32{200, 201, -3} {
+		status.Store(n)
 		res, err := run(t, d, `{}`)
-		if err != nil || status > 0 && string(res.Value.(json.RawMessage)) != "7" || status < 0 && res.Value != nil {
-			t.Errorf("%d: %v %v", status, res, err)
+		if err != nil || n > 0 && string(res.Value.(json.RawMessage)) != "7" || n < 0 && res.Value != nil {
+			t.Errorf("%d: %v %v", n, res, err)
 		}
 	}
 	gone := httptest.NewServer(http.NotFoundHandler())
