@@ -315,6 +315,6 @@ function columnWidths(data: Sheet): number[] {
       for (const char of text) n += (char.codePointAt(0) ?? 0) > 0x2e80 ? 2 : 1;
       most = Math.max(most, n);
     }
-    return Math.min(320, Math.round(most * 8.2) + 26);
+    return Math.min(320, Math.round(most * 9) + 28);
   });
 }
