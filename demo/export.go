@@ -172,6 +172,9 @@ func (d *Demo) runExport(ctx context.Context, c action.Call, out *tool.Out) (act
 	} else {
 		err = table.XLSX()
 	}
+	if err != nil && context.Cause(ctx) != nil {
+		return action.Result{}, &tool.Error{Code: block.CodeCancelled, Message: w("The export was stopped. You may submit it again.", "导出已停止，可以再次提交。"), Retryable: true, Err: err}
+	}
 	if err != nil {
 		return action.Result{}, err
 	}

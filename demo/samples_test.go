@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/block"
@@ -168,6 +169,22 @@ func TestExportOrders(t *testing.T) {
 	if !errors.As(err, &te) || te.Message != "所选日期内没有示例订单。" {
 		t.Errorf("%v", err)
 	}
+	// Stopped half-way.
+	d.exportTime = 30 * time.Second
+	ctx, cancel := context.WithTimeout(caller(t, "en"), 200*time.Millisecond)
+	defer cancel()
+	i := slices.IndexFunc(d.Actions(), func(a action.Def) bool { return a.Name == "export_orders" })
+	stage, err := tool.New(tool.Spec{Name: "act", Description: "x"}, func(ctx context.Context, _ struct{}, out *tool.Out) error {
+		_, err := d.Actions()[i].Run(ctx, action.Call{Payload: json.RawMessage(fmt.Sprintf(payload, "csv"))}, out)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tooltest.Call(ctx, filed{stage, shelf{}}, "{}", ""); !errors.As(err, &te) || te.Code != block.CodeCancelled {
+		t.Errorf("stopped: %v", err)
+	}
+	d.exportTime = 100 * time.Millisecond
 	// The export that fails once.
 	c := action.Call{
 		Block: block.Block{ID: "b_form"}, Params: map[string]json.RawMessage{"failOnce": json.RawMessage("true")},

@@ -155,6 +155,22 @@ describe("file", () => {
     expect(screen.queryByRole("progressbar")).toBeNull();
   });
 
+  it("can be stopped while it is produced, once", async () => {
+    const stop = vi.spyOn(InlayClient.prototype, "stop").mockResolvedValue();
+    show(block("file", { progress: { done: 3 } }, { status: "loading" }));
+    const cancel = await screen.findByRole("button", { name: "Cancel" });
+    fireEvent.click(cancel);
+    fireEvent.click(cancel);
+    expect(stop.mock.calls).toEqual([["m_1"]]);
+    await waitFor(() => expect(cancel.getAttribute("aria-disabled")).toBe("true"));
+    stop.mockRejectedValueOnce(new Error("offline"));
+    cleanup();
+    show(block("file", { progress: { done: 3 } }, { status: "loading" }));
+    const again = await screen.findByRole("button", { name: "Cancel" });
+    fireEvent.click(again);
+    await waitFor(() => expect(again.getAttribute("aria-disabled")).toBe("false"));
+  });
+
   it("has a bar without an end while nobody knows it", async () => {
     show(block("file", { progress: { done: 3 } }, { status: "loading" }));
     const bar = await screen.findByRole("progressbar");

@@ -17,10 +17,11 @@ const ImageViewer = lazy(() => import("./ImageViewer.tsx"));
 /** Pages of a document that are shown in the message itself. */
 export const previewPages = 3;
 
-/** How far a file is that is being produced. */
-function Progress({ progress }: { progress: FileProgress }) {
-  const { lang } = useInlay();
+/** How far a file is that is being produced, and a way to stop that. */
+function Progress({ progress, messageId }: { progress: FileProgress; messageId: string }) {
+  const { lang, client } = useInlay();
   const t = useT();
+  const [stopping, setStopping] = useState(false);
   const number = new Intl.NumberFormat(lang);
   const { done, total, unit } = progress;
   const share = total !== undefined && total > 0 ? Math.min(1, done / total) : undefined;
@@ -49,13 +50,26 @@ function Progress({ progress }: { progress: FileProgress }) {
             : `${new Intl.NumberFormat(lang, { style: "percent" }).format(share)} ${amount}`
         }
       />
+      <button
+        type="button"
+        className="inlay-button inlay-file-stop"
+        aria-disabled={stopping}
+        onClick={() => {
+          if (stopping) return;
+          setStopping(true);
+          // What came of it is in the message; a try that did not get there may be made again.
+          client.stop(messageId).catch(() => setStopping(false));
+        }}
+      >
+        {t("chat.block.cancel")}
+      </button>
     </div>
   );
 }
 
 /** Draws a `file` block: what it is, a look into it, and ways to open and save it. */
-export default function FileBlock({ block, payload }: BlockProps<FilePayload>) {
-  if (payload.progress) return <Progress progress={payload.progress} />;
+export default function FileBlock({ block, payload, messageId }: BlockProps<FilePayload>) {
+  if (payload.progress) return <Progress progress={payload.progress} messageId={messageId} />;
   return <File payload={payload} named={block.meta?.title === payload.name} />;
 }
 
