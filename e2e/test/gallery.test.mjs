@@ -146,6 +146,7 @@ test("what would be sent is shown, and nothing is sent", async (t) => {
   const acts = page.locator('[data-case="frame-actions"]');
   await acts.getByRole("button", { name: "Show by region" }).click();
   await acts.getByText("POST /v1/chat/actions").first().waitFor();
+  await acts.getByText("POST /v1/telemetry/block-action").first().waitFor();
   assertClean(page);
 });
 

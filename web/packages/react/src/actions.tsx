@@ -55,6 +55,7 @@ export function useBlockActions(block: Block, messageId: string): BlockActions {
       run: async (action, payload, options) => {
         if (isOff(action, block)) return { status: "dismissed" };
         if (action.kind !== "local") return host.act(messageId, block, action, payload, options);
+        host.used(block, action);
         const operation = localOperation(action);
         const done = operation !== null && (await local?.run(operation, action));
         return { status: done ? "done" : "failed" };

@@ -43,6 +43,8 @@ export interface BlockHost {
     payload?: unknown,
     options?: RunOptions,
   ): Promise<ActionOutcome>;
+  /** Tells the server that an action was chosen. Nothing waits for it, and nothing comes of it. */
+  used(block: Block, action: Action): void;
   /** Whether a call of an action runs: one with this payload, or any when none is given. */
   busy(blockId: string, actionId: string, payload?: unknown): boolean;
   /** The calls of a block that run, as a word that changes with them. */

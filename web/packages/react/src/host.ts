@@ -107,7 +107,14 @@ export class Host implements BlockHost {
     options: RunOptions = {},
   ): Promise<ActionOutcome> {
     const call: Call = { messageId, block, action, payload, options, ids: undefined };
-    return this.#once(call, () => this.#begin(call));
+    return this.#once(call, () => {
+      this.used(block, action);
+      return this.#begin(call);
+    });
+  }
+
+  used(block: Block, action: Action): void {
+    this.client?.telemetry(block.id, action.id, action.kind);
   }
 
   /** Does the work of a call, unless one like it runs: then its outcome is that one's. */

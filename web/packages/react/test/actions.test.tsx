@@ -320,3 +320,26 @@ test("a block that no chat shows can be acted on too", async () => {
   expect(await screen.findByText("Ordered")).toBeTruthy();
   expect(server.actions[0]).toMatchObject({ msgId: "m_x", blockId: "b_x" });
 });
+
+test("the choice of an action is reported once, and no failure of the report is seen", async () => {
+  vi.stubGlobal("open", vi.fn());
+  const reported = vi.spyOn(InlayClient.prototype, "telemetry");
+  give(
+    order,
+    { id: "fold", action: "expand", label: "Fold", kind: "local" },
+    { id: "shop", label: "Shop", kind: "link", href: "https://shop.example.com/" },
+  );
+  await open();
+  next(done({ status: "done", locked: true, at: 1 }));
+  await click();
+  await click("Fold");
+  await click("Shop");
+  expect(reported.mock.calls).toEqual([
+    ["b_card", "order", "api"],
+    ["b_card", "fold", "local"],
+    ["b_card", "shop", "link"],
+  ]);
+  // This server knows nothing of reports.
+  expect(server.calls.filter((call) => call === "POST /v1/telemetry/block-action")).toHaveLength(3);
+  expect(screen.queryByText("chat error")).toBeNull();
+});
