@@ -137,6 +137,26 @@ describe("a form", () => {
     await page.context().close();
   });
 
+  test("what is stopped is said to be, and can be submitted again", async () => {
+    const { conversationId: id } = await server.ask(
+      "Export the order details of September for the sample review",
+    );
+    const page = await tab(id);
+    const form = blocks(page, "form");
+    await actionButton(form, "submit").click();
+    await answerQuestion(page, true);
+    await blocks(page, "file").getByRole("button", { name: "Cancel" }).click();
+    await saying(form, /The export was stopped/);
+    await page.locator('[data-block-type="file"][data-block-status="error"]').waitFor();
+    assert.equal(await form.getByLabel(/^Reason/).inputValue(), "sample review");
+    assert.equal(await carriedOut("export_orders", id), 0);
+    await actionButton(form, "submit").click();
+    await answerQuestion(page, true);
+    await page.locator('[data-block-type="file"][data-block-status="done"]').waitFor();
+    assertClean(page);
+    await page.context().close();
+  });
+
   test("what fails can be submitted again, with what was entered", async () => {
     const page = await openPage(browser, server.url, { lang: "zh-CN" });
     await askAndWait(page, "看一个会失败一次的导出");
