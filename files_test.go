@@ -162,4 +162,3 @@ func TestAssetsConfig(t *testing.T) {
 		t.Errorf("too large: %d", res.StatusCode)
 	}
 }
-

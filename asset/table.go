@@ -53,20 +53,19 @@ func (l *Library) csvRows(ctx context.Context, a store.Asset, r io.ReaderAt, off
 	p := Preview{Kind: kindTable, Rows: [][]any{}, Offset: offset}
 	n := 0
 	for ; ; n++ {
-		if n&255 == 0 && ctx.Err() != nil {
-			return Preview{}, "", fmt.Errorf("read table: %w", context.Cause(ctx))
-		}
-		if n >= offset+limit {
-			values.skip = true
-		}
+		counting := n >= offset+limit
+		values.skip = counting
 		row, err := values.row()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
+			if counting && ctx.Err() != nil {
+				return p, charset, nil // it took too long to count them all
+			}
 			return Preview{}, "", fmt.Errorf("read table: %w", err)
 		}
-		if n >= offset+limit {
+		if counting {
 			p.More = true
 			if !count {
 				return p, charset, nil

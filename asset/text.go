@@ -83,6 +83,10 @@ func decoded(r io.ReaderAt, size int64) (text io.Reader, charset string, err err
 		return nil, "", fmt.Errorf("read text: %w", err)
 	}
 	charset, e := charsetOf(sample, size <= sampleSize)
+	if charset == "utf-8" { // as it is, without its byte order mark
+		from := int64(len(sample) - len(bytes.TrimPrefix(sample, []byte("\xEF\xBB\xBF"))))
+		return io.NewSectionReader(r, from, size-from), charset, nil
+	}
 	return transform.NewReader(io.NewSectionReader(r, 0, size), e.NewDecoder()), charset, nil
 }
 

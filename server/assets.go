@@ -288,7 +288,13 @@ func (s *server) getAssetContent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.assetError("serve file", err)
 	}
-	return errors.Join(s.serve(w, r, c), c.Close())
+	defer func() {
+		if err := c.Close(); err != nil {
+			s.log.Warn("close file", "asset", r.PathValue("id"), "err", err)
+		}
+	}()
+	s.serve(w, r, c)
+	return nil
 }
 
 // redirectToContent authenticates by itself: the route is public.
@@ -313,7 +319,7 @@ func (s *server) redirectToContent(w http.ResponseWriter, r *http.Request) error
 }
 
 // serve answers with a file, or the part of it that was asked for.
-func (s *server) serve(w http.ResponseWriter, r *http.Request, c *asset.Content) error {
+func (s *server) serve(w http.ResponseWriter, r *http.Request, c *asset.Content) {
 	h := w.Header()
 	h.Set("Content-Type", c.Mime)
 	h.Set("Content-Disposition", c.Disposition)
@@ -333,7 +339,6 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, c *asset.Content)
 		// Only cutting the connection tells the client that the rest is missing.
 		panic(http.ErrAbortHandler)
 	}
-	return nil
 }
 
 // timedWriter cuts off a reader that takes nothing for a while.

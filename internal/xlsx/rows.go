@@ -65,7 +65,7 @@ func (r *rowReader) readRow(s *scanner) error {
 	if r.row > r.offset+r.limit {
 		r.pad(r.limit)
 		r.page.More = true
-		return stop
+		return errStop
 	}
 	r.pad(r.row - r.offset - 1)
 	return r.readCells(s)

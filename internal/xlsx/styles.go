@@ -51,7 +51,7 @@ func (b *Book) readStyles() error {
 			}
 			b.formats = append(b.formats, f)
 		case "cellStyles":
-			return stop
+			return errStop
 		}
 		return nil
 	})

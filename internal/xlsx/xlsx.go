@@ -199,8 +199,8 @@ func (b *Book) readBook(name string, rels map[string]relation) error {
 // maxSheetName is how long a sheet's name may be.
 const maxSheetName = 31
 
-// stop ends a scan before the end of its part.
-var stop = errors.New("stop")
+// errStop ends a scan before the end of its part.
+var errStop = errors.New("stop")
 
 // scan calls on for every start tag of a part. Callbacks may read on with
 // next.
@@ -221,7 +221,7 @@ func (b *Book) scan(name string, keep int, on func(*scanner) error) error {
 		if err == nil && k == startTag {
 			err = on(s)
 		}
-		if err == stop {
+		if err == errStop {
 			return nil
 		}
 		if err != nil {
@@ -307,7 +307,7 @@ func (b *Book) fillTexts(ctx context.Context, list []wanted) error {
 			w.text = text
 		}
 		if index++; index > last {
-			return stop
+			return errStop
 		}
 		return nil
 	})
