@@ -235,3 +235,28 @@ func TestActionsAreResolved(t *testing.T) {
 		})
 	}
 }
+
+// TestFollowLeavesNothingToRetry expects a block that a stopped follow-up did
+// not finish to be offered for no retry: no tool made it.
+func TestFollowLeavesNothingToRetry(t *testing.T) {
+	r := newRig(t, turn.Config{}, []tool.Tool{okTool(t)}, sales3(), step{text: "East leads."})
+	s, _, _ := r.ask("sales?")
+	opened := make(chan struct{})
+	r.follow(s.Msg, func(ctx context.Context, f *turn.Follow) error {
+		if _, err := f.Out(ctx, "export", nil, nil).Start("file", 1, block.Meta{}); err != nil {
+			t.Error(err)
+		}
+		close(opened)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	<-opened
+	if _, err := r.runner.Stop(t.Context(), alice, s.Msg); err != nil {
+		t.Fatal(err)
+	}
+	_, st := r.wait(s)
+	b := st.Blocks[len(st.Blocks)-1]
+	if b.Type != "file" || b.Err == nil || b.Err.Code != block.CodeCancelled || b.Err.Retryable {
+		t.Errorf("%+v, %+v", b, b.Err)
+	}
+}
