@@ -150,11 +150,18 @@ func (d *Demo) runExport(ctx context.Context, c action.Call, out *tool.Out) (act
 			}
 		}
 	}
+	// Until the file is whole there is nothing: what is stopped was not done.
+	stopped := func(err error) error {
+		if ctx.Err() == nil {
+			return err
+		}
+		return &tool.Error{Code: block.CodeCancelled, Message: w("The export was stopped. You may submit it again.", "导出已停止，可以再次提交。"), Retryable: true, Err: err}
+	}
 	where, args := req.where()
 	var orders []block.Row
 	for r, err := range d.readOrders(ctx, w, where, "placed, number", args...) {
 		if err != nil {
-			return action.Result{}, err
+			return action.Result{}, stopped(err)
 		}
 		orders = append(orders, r)
 	}
@@ -172,11 +179,8 @@ func (d *Demo) runExport(ctx context.Context, c action.Call, out *tool.Out) (act
 	} else {
 		err = table.XLSX()
 	}
-	if err != nil && context.Cause(ctx) != nil {
-		return action.Result{}, &tool.Error{Code: block.CodeCancelled, Message: w("The export was stopped. You may submit it again.", "导出已停止，可以再次提交。"), Retryable: true, Err: err}
-	}
 	if err != nil {
-		return action.Result{}, err
+		return action.Result{}, stopped(err)
 	}
 	value := map[string]any{"rows": total, "format": req.Format}
 	res := action.Result{Value: value, Text: fmt.Sprintf(w("%d orders were exported.", "已导出 %d 条订单。"), total)}
