@@ -447,6 +447,9 @@ func TestQueries(t *testing.T) {
 	if b.Type != "query" || len(b.Actions) != 3 || b.Actions[0].Label != "Run" || b.Actions[0].ID != "run" {
 		t.Fatalf("block %s %+v", b.Payload, b.Actions)
 	}
+	if schema := string(b.Actions[0].InputSchema); !strings.Contains(schema, `"x-max-range":"24h"`) || !strings.Contains(schema, `"x-default-range":"1h"`) {
+		t.Errorf("its button does not say how long the time may be: %s", schema)
+	}
 	if href := b.Actions[2].Href; !strings.HasPrefix(href, "https://logs.example.com/search?q=SELECT+path") || strings.Contains(href, " ") {
 		t.Errorf("open %q", href)
 	}

@@ -129,6 +129,9 @@ type asking struct {
 	name string
 	ask  *tool.Ask
 
+	// hold keeps a run from ending; nil lets it.
+	hold chan struct{}
+
 	mu   sync.Mutex
 	runs []string
 }
@@ -145,6 +148,9 @@ func (a *asking) Run(ctx context.Context, args json.RawMessage, out *tool.Out) e
 	a.mu.Lock()
 	a.runs = append(a.runs, string(args)+string(answer.Value))
 	a.mu.Unlock()
+	if a.hold != nil {
+		<-a.hold
+	}
 	out.Summary("Done.")
 	return nil
 }

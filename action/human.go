@@ -93,7 +93,8 @@ func (g *Gateway) answer(ctx context.Context, c *check) (Answer, error) {
 // answered refuses an answer that another one came before, or repeats the first
 // one's when it is the same.
 func (g *Gateway) answered(ctx context.Context, c *check, cause error) (Answer, error) {
-	for range 25 { // the first may be on its way to be recorded
+	const tries = 25
+	for try := range tries { // the first may be on its way to be recorded
 		call, err := g.cfg.Store.ActionCall(ctx, c.req.Owner, c.req.Key)
 		if err == nil {
 			return g.again(ctx, c, call)
@@ -109,7 +110,8 @@ func (g *Gateway) answered(ctx context.Context, c *check, cause error) (Answer, 
 			return Answer{}, notFound(err)
 		}
 		for _, b := range m.Blocks {
-			if b.ID == c.req.Block && isLocked(b.State) && m.Status != event.StatusRunning {
+			// Of a turn that goes on the record may be late, but not for ever.
+			if b.ID == c.req.Block && isLocked(b.State) && (m.Status != event.StatusRunning || try == tries-1) {
 				c.state = stateOf(c.req.Owner, c.req.Msg, b)
 				return Answer{}, c.stateAllows(c.state, true)
 			}

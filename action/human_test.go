@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -59,6 +60,56 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("ran again: %q", got)
 			}
 		})
+	}
+}
+
+// late is a turn that another device answers first, every time.
+type late struct {
+	Turns
+	first func() error
+}
+
+func (l late) Answer(_ context.Context, req turn.AnswerRequest) (turn.Started, error) {
+	if err := l.first(); err != nil {
+		return turn.Started{}, err
+	}
+	return turn.Started{}, &turn.Error{Code: turn.CodeNotPaused, Message: "It does not wait.", Msg: req.Msg}
+}
+
+// An answer that another one overtook is told what became of the question, also
+// while the turn goes on.
+func TestAnswerOvertaken(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		r := newRig(t)
+		m := r.show("risk")
+		hold := make(chan struct{})
+		r.risky.hold = hold
+		if !running {
+			close(hold)
+		}
+		g := newProcess(t, r, &process{Store: r.store, turns: late{r.runner, func() error {
+			_, _, err := r.do(r.press(m, "approve", ""))
+			if err == nil && !running {
+				r.finished(m.ID)
+			}
+			return err
+		}}})
+		_, err := g.Do(context.Background(), r.press(m, "reject", ""))
+		var own *Error
+		if !errors.As(err, &own) || own.Code != CodeSubmitted {
+			t.Fatalf("running %v: %v", running, err)
+		}
+		if v, ok := own.Details["block"].(BlockView); !ok || v.ID != blockOf(t, m).ID || v.Rev != 2 || v.State == nil {
+			t.Errorf("running %v: details %v", running, own.Details)
+		}
+		if running {
+			close(hold)
+		}
+		r.finished(m.ID)
+		if got := r.risky.ran(); len(got) != 1 {
+			t.Errorf("running %v: ran %q", running, got)
+		}
+		closed(t, g)
 	}
 }
 

@@ -319,6 +319,17 @@ var words = map[string]action.Words{
 	"missing":     {"": "What this is about does not exist any more.", "zh": "操作对象已不存在。"},
 	"refused":     {"": "The service refused this. Nothing was changed.", "zh": "业务系统拒绝了此操作，未做任何修改。"},
 	"unchanged":   {"": "Nothing was changed: it does not exist any more, or is not yours.", "zh": "未做任何修改：对象已不存在，或不属于你。"},
+	"unreadable":  {"": "The query cannot be read.", "zh": "无法读取该查询。"},
+	"source":      {"": "There is no such data source any more.", "zh": "该数据源已不存在。"},
+	"statement":   {"": "The data source refuses this statement.", "zh": "数据源拒绝执行该语句。"},
+	"range":       {"": "The time range cannot be read.", "zh": "无法识别所选的时间范围。"},
+	"backwards":   {"": "The time range ends before it begins.", "zh": "时间范围的结束时间早于开始时间。"},
+	"long":        {"": "The time range is longer than %s.", "zh": "时间范围超过上限 %s。"},
+	"slow":        {"": "The query took too long.", "zh": "查询超时。"},
+	"failed":      {"": "The query failed.", "zh": "查询失败。"},
+	"away":        {"": "The data source could not be reached.", "zh": "暂时无法连接数据源。"},
+	"large":       {"": "The answer of the data source is too large.", "zh": "数据源返回的数据过大。"},
+	"crowded":     {"": "The data source is busy.", "zh": "数据源繁忙。"},
 	"database":    {"": "This could not be saved. Nothing was changed.", "zh": "保存失败，未做任何修改。"},
 }
 

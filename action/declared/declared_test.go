@@ -299,3 +299,115 @@ func TestOpenHost(t *testing.T) {
 		}
 	}
 }
+
+// The button of a statement says how long its time may be; what it says judges
+// nothing by itself.
+func TestRunSchema(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "", time.Millisecond: "", 90 * time.Second: "90s", 30 * time.Minute: "30m", 90 * time.Minute: "90m", time.Hour: "1h",
+		24 * time.Hour: "24h", 48 * time.Hour: "2d", 168 * time.Hour: "7d",
+	} {
+		got := spanText(d)
+		if got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+		if at, err := instant("now-"+got, time.Unix(1e9, 0)); want != "" && (err != nil || time.Unix(1e9, 0).Sub(at) != d) {
+			t.Errorf("%s is read as %s, %v", got, at, err)
+		}
+	}
+	raw := runSchema("7d", "1h")
+	var schema struct {
+		Properties struct {
+			TimeRange map[string]any `json:"timeRange"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(raw, &schema); err != nil || schema.Properties.TimeRange["x-max-range"] != "7d" || schema.Properties.TimeRange["x-default-range"] != "1h" {
+		t.Errorf("%s: %v", raw, err)
+	}
+	if raw := string(runSchema("", "")); strings.Contains(raw, "x-") {
+		t.Errorf("without limits: %s", raw)
+	}
+	s, err := block.CompileSchema("run", raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(json.RawMessage(`{"timeRange":{"from":"now-30d","to":"now"}}`)); err != nil {
+		t.Errorf("a note judges: %v", err)
+	}
+	if err := s.Validate(json.RawMessage(`{"statement":"x"}`)); err == nil {
+		t.Error("a statement is taken")
+	}
+}
+
+// Refusals of statements are in the person's language.
+func TestQueryRefusals(t *testing.T) {
+	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	q := &query{Query: Query{MaxRange: 48 * time.Hour, DefaultRange: time.Hour, Now: func() time.Time { return now }}}
+	for _, c := range []struct{ from, to, lang, want string }{
+		{"now-3d", "now", "zh", "时间范围超过上限 2 天。"},
+		{"now-3d", "now", "en", "The time range is longer than 2 d."},
+		{"now", "now-1h", "zh", "时间范围的结束时间早于开始时间。"},
+		{"yesterday", "now", "zh", "无法识别所选的时间范围。"},
+		{"yesterday", "now", "en", "The time range cannot be read."},
+		{"yesterday", "now", "", `The time range cannot be read: "yesterday" is no time.`},
+	} {
+		_, _, err := q.between(&timeRange{From: c.from, To: c.to}, c.lang)
+		var own *tool.Error
+		if !errors.As(err, &own) || own.Message != c.want || own.Code != block.CodeDataFetchFailed {
+			t.Errorf("%s to %s in %q: %v", c.from, c.to, c.lang, err)
+		}
+	}
+	status, answer := 200, ""
+	src := origin(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprint(w, answer)
+	}, httptool.AuthForward)
+	qs, err := NewQueries(Query{
+		Source: "logs", Lang: "x", HTTP: src, Request: httptool.Request{Path: "/q", Query: map[string]string{"q": "{{.args.statement}}"}},
+		Block: &mapping.Block{Type: "table", Payload: `{columns: [], rows: []}`},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := call(`{}`)
+	press := func(lang, token string) *tool.Error {
+		t.Helper()
+		ctx := tool.WithCaller(t.Context(), tool.Caller{Tenant: "t1", User: "ann", Token: token, Lang: lang})
+		_, err := qs.Action().Run(ctx, c, nil)
+		var own *tool.Error
+		if !errors.As(err, &own) {
+			t.Fatalf("%d: %v", status, err)
+		}
+		return own
+	}
+	c.Block.Payload = json.RawMessage(`{"statement":"s","dataSource":"gone"}`)
+	if e := press("zh", "x"); e.Message != "该数据源已不存在。" {
+		t.Errorf("an unknown source: %v", e)
+	}
+	c.Block.Payload = json.RawMessage(`{"statement":"s","dataSource":"logs"}`)
+	if e := press("zh", ""); e.Code != block.CodeNotAuthorized || e.Message != "请先登录后再操作。" {
+		t.Errorf("without a token: %v", e)
+	}
+	for _, w := range []struct {
+		status int
+		answer string
+		code   string
+		want   string
+		again  bool
+	}{
+		{400, `{}`, block.CodeDataFetchFailed, "数据源拒绝执行该语句。", false},
+		{403, `{}`, block.CodeNotAuthorized, "你没有执行此操作的权限。", false},
+		{429, `{}`, block.CodeDataFetchFailed, "数据源繁忙。", true},
+		{503, `{}`, block.CodeDataFetchFailed, "查询失败。", true},
+		{200, `{`, block.CodeDataFetchFailed, "查询失败。", false},
+	} {
+		status, answer = w.status, w.answer
+		if e := press("zh", "x"); e.Code != w.code || e.Message != w.want || e.Retryable != w.again {
+			t.Errorf("%d: %s %q %v", w.status, e.Code, e.Message, e.Retryable)
+		}
+	}
+	if e := press("en", "x"); e.Message != "The query failed." {
+		t.Errorf("in English: %v", e)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -156,13 +157,39 @@ func (qs *Queries) Len() int { return len(qs.byName) }
 func (qs *Queries) Action() action.Def {
 	return action.Def{
 		Name: RunQuery, Effect: action.Read, Blocks: []string{"query"}, PerMinute: 30,
-		Label: action.Words{"": "Run", "zh": "执行"},
-		Schema: json.RawMessage(`{"type":"object","properties":{"timeRange":{"type":"object","properties":{` +
-			`"from":{"type":["string","number"],"maxLength":64},"to":{"type":["string","number"],"maxLength":64}},` +
-			`"required":["from","to"],"additionalProperties":false}},"additionalProperties":false}`),
+		Label:    action.Words{"": "Run", "zh": "执行"},
+		Schema:   runSchema("", ""),
 		Feedback: action.Feedback{Failure: action.Words{"": "The query could not be run.", "zh": "查询执行失败。"}},
 		Run:      qs.run,
 	}
+}
+
+// runSchema is the schema of run_query's payload: another time range. It says
+// how long the range may be, and which is taken when there is none, in words
+// that judge nothing; empty ones are left out.
+func runSchema(longest, standard string) json.RawMessage {
+	notes := ""
+	if longest != "" {
+		notes += `,"x-max-range":"` + longest + `"`
+	}
+	if standard != "" {
+		notes += `,"x-default-range":"` + standard + `"`
+	}
+	return json.RawMessage(`{"type":"object","properties":{"timeRange":{"type":"object","properties":{` +
+		`"from":{"type":["string","number"],"maxLength":64},"to":{"type":["string","number"],"maxLength":64}},` +
+		`"required":["from","to"],"additionalProperties":false` + notes + `}},"additionalProperties":false}`)
+}
+
+// spanText writes a duration as relative times have it, such as 24h; empty for 0.
+func spanText(d time.Duration) string {
+	for _, u := range []string{"d", "h", "m", "s"} {
+		size := units[u].size
+		// A day is better known as 24 hours.
+		if n := d / size; d%size == 0 && n > 0 && (u != "d" || n > 1) {
+			return strconv.Itoa(int(n)) + u
+		}
+	}
+	return ""
 }
 
 // stored is what a query block holds.
@@ -188,17 +215,18 @@ func (qs *Queries) run(ctx context.Context, c action.Call, out *tool.Out) (actio
 	var asked struct {
 		TimeRange *timeRange `json:"timeRange"`
 	}
+	lang := tool.CallerFrom(ctx).Lang
 	if err := errors.Join(json.Unmarshal(c.Block.Payload, &b), json.Unmarshal(c.Payload, &asked)); err != nil {
-		return action.Result{}, &tool.Error{Code: block.CodeSchemaInvalid, Message: "The query cannot be read.", Err: err}
+		return action.Result{}, &tool.Error{Code: block.CodeSchemaInvalid, Message: words["unreadable"].For(lang), Err: err}
 	}
 	q := qs.byName[b.DataSource]
 	if q == nil {
-		return action.Result{}, refuse("There is no such data source any more.")
+		return action.Result{}, refuse("%s", words["source"].For(lang))
 	}
 	if asked.TimeRange == nil {
 		asked.TimeRange = b.TimeRange
 	}
-	from, to, err := q.between(asked.TimeRange)
+	from, to, err := q.between(asked.TimeRange, lang)
 	if err != nil {
 		return action.Result{}, err
 	}
@@ -213,12 +241,45 @@ func (qs *Queries) run(ctx context.Context, c action.Call, out *tool.Out) (actio
 	}
 	answer, err := q.call.DoWith(ctx, data, headers(c))
 	if err != nil {
-		return action.Result{}, err
+		return action.Result{}, unanswered(lang, err)
 	}
 	if data["body"], err = mapping.Decode(answer); err != nil {
-		return action.Result{}, err
+		return action.Result{}, unanswered(lang, err)
 	}
 	return action.Result{}, q.mapper.Write(ctx, data, out)
+}
+
+// unanswered says for people why a source gave no answer. What a declaration
+// says itself of a request that it does not send stays.
+func unanswered(lang string, err error) error {
+	e := &tool.Error{Code: block.CodeDataFetchFailed, Err: err}
+	var own *tool.Error
+	if errors.As(err, &own) {
+		e.Code, e.Retryable = own.Code, own.Retryable
+		if own.Code == block.CodeDataFetchFailed && own.Err == httptool.ErrNotSent {
+			return err
+		}
+	}
+	var status *httptool.StatusError
+	word := "failed"
+	switch {
+	case e.Code == block.CodeToolTimeout, errors.Is(err, context.DeadlineExceeded):
+		word = "slow"
+	case e.Code == block.CodePayloadTooLarge:
+		word = "large"
+	case e.Code == block.CodeNotAuthorized && errors.Is(err, httptool.ErrNotSent):
+		word = "signin"
+	case e.Code == block.CodeNotAuthorized:
+		word = "forbidden"
+	case errors.Is(err, httptool.ErrNotSent) && e.Retryable:
+		word = "away"
+	case errors.As(err, &status) && status.Status == http.StatusTooManyRequests:
+		word = "crowded"
+	case errors.As(err, &status) && status.Status < http.StatusInternalServerError:
+		word = "statement"
+	}
+	e.Message = words[word].For(lang)
+	return e
 }
 
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
@@ -247,9 +308,10 @@ func (q *query) prepare(statement string) (*sqltool.Statement, [][]string, error
 }
 
 func (q *query) runSQL(ctx context.Context, b stored, data map[string]any, out *tool.Out) error {
+	lang := tool.CallerFrom(ctx).Lang
 	st, paths, err := q.prepare(b.Statement)
 	if err != nil {
-		return err
+		return &tool.Error{Code: block.CodeDataFetchFailed, Message: words["statement"].For(lang), Err: err}
 	}
 	values := make([]any, len(paths))
 	for i, p := range paths {
@@ -258,9 +320,9 @@ func (q *query) runSQL(ctx context.Context, b stored, data map[string]any, out *
 	res, err := q.SQL.Run(ctx, st, values)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return &tool.Error{Code: block.CodeToolTimeout, Message: "The query took too long.", Retryable: true, Err: err}
+		return &tool.Error{Code: block.CodeToolTimeout, Message: words["slow"].For(lang), Retryable: true, Err: err}
 	case err != nil:
-		return &tool.Error{Code: block.CodeDataFetchFailed, Message: "The query failed.", Err: err}
+		return &tool.Error{Code: block.CodeDataFetchFailed, Message: words["failed"].For(lang), Err: err}
 	}
 	if res.Truncated {
 		out.Remark("The result was cut after %d rows; there are more.", len(res.Rows))
@@ -288,8 +350,9 @@ func tableOf(title string, res *sqltool.Result) block.Table {
 	return t
 }
 
-// between resolves a time range and holds it to what the source allows.
-func (q *query) between(r *timeRange) (from, to time.Time, err error) {
+// between resolves a time range and holds it to what the source allows. Its
+// refusals are in the language.
+func (q *query) between(r *timeRange, lang string) (from, to time.Time, err error) {
 	now := q.Now()
 	if r == nil {
 		return now.Add(-q.DefaultRange), now, nil
@@ -298,27 +361,40 @@ func (q *query) between(r *timeRange) (from, to time.Time, err error) {
 		to, err = instant(r.To, now)
 	}
 	switch {
-	case err != nil:
+	case err != nil && lang == "":
 		return from, to, refuse("The time range cannot be read: %v.", err)
+	case err != nil:
+		return from, to, refuse("%s", words["range"].For(lang))
 	case !from.Before(to):
-		return from, to, refuse("The time range ends before it begins.")
+		return from, to, refuse("%s", words["backwards"].For(lang))
 	case q.MaxRange > 0 && to.Sub(from) > q.MaxRange:
-		return from, to, refuse("The time range is longer than %s.", inDays(q.MaxRange))
+		return from, to, refuse(words["long"].For(lang), lengthText(q.MaxRange, lang))
 	}
 	return from, to, nil
 }
 
-// inDays writes a duration as people set it.
-func inDays(d time.Duration) string {
-	if d%(24*time.Hour) == 0 {
-		return strconv.Itoa(int(d/(24*time.Hour))) + " d"
+// lengthText writes a duration for people.
+func lengthText(d time.Duration, lang string) string {
+	span := spanText(d)
+	if span == "" {
+		return d.String()
 	}
-	return d.String()
+	n, unit := span[:len(span)-1], span[len(span)-1:]
+	return n + " " + units[unit].words.For(lang)
 }
 
 var relative = regexp.MustCompile(`^now(?:([+-])(\d{1,6})([smhdw]))?$`)
 
-var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+var units = map[string]struct {
+	size  time.Duration
+	words action.Words
+}{
+	"s": {time.Second, action.Words{"": "s", "zh": "秒"}},
+	"m": {time.Minute, action.Words{"": "min", "zh": "分钟"}},
+	"h": {time.Hour, action.Words{"": "h", "zh": "小时"}},
+	"d": {24 * time.Hour, action.Words{"": "d", "zh": "天"}},
+	"w": {7 * 24 * time.Hour, action.Words{"": "w", "zh": "周"}},
+}
 
 // instant reads ISO 8601, epoch milliseconds or a time relative to now.
 func instant(v any, now time.Time) (time.Time, error) {
@@ -337,7 +413,7 @@ func instant(v any, now time.Time) (time.Time, error) {
 			if err != nil {
 				return now, err
 			}
-			d := time.Duration(n) * units[m[3]]
+			d := time.Duration(n) * units[m[3]].size
 			if m[1] == "-" {
 				d = -d
 			}
@@ -381,7 +457,7 @@ func (qs *Queries) Tools() ([]tool.Tool, error) {
 			description += fmt.Sprintf(" One read-only statement in the SQL of %s; :from and :to stand for the time range, as ISO 8601 in UTC.", q.SQL.Dialect())
 		}
 		if q.MaxRange > 0 {
-			description += " The time range is at most " + inDays(q.MaxRange) + "."
+			description += " The time range is at most " + lengthText(q.MaxRange, "") + "."
 		}
 		if q.Description != "" {
 			description += "\n" + q.Description
@@ -422,7 +498,7 @@ func (q *query) propose(ctx context.Context, a queryArgs, out *tool.Out) error {
 		}
 		b.TimeRange = &r
 	}
-	from, to, err := q.between(b.TimeRange)
+	from, to, err := q.between(b.TimeRange, "")
 	if err != nil {
 		return err
 	}
@@ -432,7 +508,10 @@ func (q *query) propose(ctx context.Context, a queryArgs, out *tool.Out) error {
 	}
 	lang := tool.CallerFrom(ctx).Lang
 	out.Actions(
-		block.Action{ID: "run", Action: RunQuery, Kind: block.ActionAPI, Style: "primary"},
+		block.Action{
+			ID: "run", Action: RunQuery, Kind: block.ActionAPI, Style: "primary",
+			InputSchema: runSchema(spanText(q.MaxRange), spanText(q.DefaultRange)),
+		},
 		block.Action{ID: "copy", Kind: block.ActionLocal, Label: action.Words{"": "Copy", "zh": "复制"}.For(lang)},
 	)
 	if q.open != nil {
