@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -54,7 +55,8 @@ var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}`)
 // promptText fills an action's template. A value comes from the action itself
 // or, for what the person chose in the block, from the request: then it must
 // be one of the block's own values, so that nobody can put words into the
-// message that the server never showed.
+// message that the server never showed. What the action's schema lists as
+// choices of the value was shown, too.
 func promptText(b block.Block, act block.Action, payload json.RawMessage) (string, error) {
 	if act.InputSchema != nil {
 		schema, err := block.CompileSchema("action", act.InputSchema)
@@ -66,7 +68,7 @@ func promptText(b block.Block, act block.Action, payload json.RawMessage) (strin
 			in = json.RawMessage(`{}`)
 		}
 		if err := schema.Validate(in); err != nil {
-			return "", invalid("payload", "The values do not fit the action: "+err.Error()+".")
+			return "", payloadInvalid(err)
 		}
 	}
 	given := map[string]json.RawMessage{}
@@ -77,20 +79,27 @@ func promptText(b block.Block, act block.Action, payload json.RawMessage) (strin
 	}
 	values := make(map[string]string, len(given)+len(act.Params))
 	var shown map[string]bool
+	listed := choices(act.InputSchema)
+	refuse := func(name, message string) error {
+		if listed == nil {
+			return invalid("payload."+clean(name), message)
+		}
+		return payloadInvalid(&block.SchemaError{Violations: []block.Violation{{Path: "/" + pointer.Replace(clean(name)), Message: message}}})
+	}
 	for name, raw := range given {
 		if _, fixed := act.Params[name]; fixed {
 			continue // the server's own value stands
 		}
 		v, ok := scalar(raw)
 		if !ok || utf8.RuneCountInString(v) > maxParam {
-			return "", invalid("payload."+clean(name), "The value of "+clean(name)+" must be one short text, number or yes or no.")
+			return "", refuse(name, "The value of "+clean(name)+" must be one short text, number or yes or no.")
 		}
 		if shown == nil {
 			shown = map[string]bool{}
 			scalars(b.Payload, shown)
 		}
-		if !shown[v] {
-			return "", invalid("payload."+clean(name), "The value of "+clean(name)+" is not one of the block's.")
+		if !shown[v] && !listed[name][v] {
+			return "", refuse(name, "The value of "+clean(name)+" is not one of the block's.")
 		}
 		values[name] = v
 	}
@@ -109,12 +118,50 @@ func promptText(b block.Block, act block.Action, payload json.RawMessage) (strin
 		return clean(v)
 	})
 	if missing != "" {
-		return "", invalid("payload."+missing, "The action needs a value for "+missing+".")
+		return "", refuse(missing, "The action needs a value for "+missing+".")
 	}
 	if strings.TrimSpace(text) == "" {
 		text = act.Label
 	}
 	return text, nil
+}
+
+// pointer escapes a name for a JSON Pointer.
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// choices are the values that a schema lists for each of its members, nil
+// without a schema.
+func choices(schema json.RawMessage) map[string]map[string]bool {
+	if schema == nil {
+		return nil
+	}
+	type listing struct {
+		Const json.RawMessage   `json:"const"`
+		Enum  []json.RawMessage `json:"enum"`
+	}
+	var s struct {
+		Properties map[string]struct {
+			listing
+			OneOf []listing `json:"oneOf"`
+			AnyOf []listing `json:"anyOf"`
+		} `json:"properties"`
+	}
+	found := map[string]map[string]bool{}
+	if json.Unmarshal(schema, &s) != nil {
+		return found
+	}
+	for name, p := range s.Properties {
+		values := map[string]bool{}
+		for _, l := range slices.Concat([]listing{p.listing}, p.OneOf, p.AnyOf) {
+			for _, raw := range append(l.Enum, l.Const) {
+				if v, ok := scalar(raw); ok {
+					values[v] = true
+				}
+			}
+		}
+		found[name] = values
+	}
+	return found
 }
 
 // scalar returns a JSON string, number or boolean as people read it.

@@ -2,6 +2,7 @@ package action
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/inlay-ui/inlay/block"
@@ -30,6 +31,30 @@ func TestPromptText(t *testing.T) {
 	for _, payload := range []string{``, `{"a":"{{b}}"}`} {
 		if _, err = promptText(b, act, json.RawMessage(payload)); err == nil {
 			t.Errorf("%q fits the schema", payload)
+		}
+	}
+	// What the schema lists was shown; what it merely allows was not.
+	act = block.Action{Prompt: "{{a}} {{b}} {{c}} {{d}}", InputSchema: json.RawMessage(`{"type":"object","required":["a"],"properties":{
+		"a":{"enum":["east",2]},"b":{"const":"only"},"c":{"oneOf":[{"const":true,"title":"Yes"}]},"d":{"type":"string"}}}`)}
+	if got, err = promptText(b, act, json.RawMessage(`{"a":2,"b":"only","c":true,"d":"secret"}`)); err != nil || got != "2 only true secret" {
+		t.Errorf("choices: %q, %v", got, err)
+	}
+	for payload, path := range map[string]string{
+		`{}`:           "",
+		`{"a":"west"}`: "/a",
+		`{"a":"east","b":"only","c":true,"d":"new text"}`: "/d",
+		`{"a":"east","b":"only","c":true,"d":"only"}`:     "/d",
+		`{"a":"east","b":"only","c":true}`:                "/d",
+		`{"a":"east","b":"only","c":true,"x/y":"z"}`:      "/x~1y",
+	} {
+		_, err := promptText(b, act, json.RawMessage(payload))
+		var own *Error
+		if !errors.As(err, &own) || own.Code != CodePayloadInvalid {
+			t.Errorf("%s: %v", payload, err)
+			continue
+		}
+		if list := own.Details["violations"].([]map[string]string); len(list) != 1 || list[0]["path"] != path {
+			t.Errorf("%s: violations %v", payload, list)
 		}
 	}
 	if !isLocked(json.RawMessage(`{"locked":true}`)) || isLocked(nil) || isLocked(json.RawMessage(`{"locked":false}`)) || isLocked(json.RawMessage(`7`)) {
