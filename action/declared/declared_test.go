@@ -1,13 +1,16 @@
 package declared
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -336,6 +339,38 @@ func TestRunSchema(t *testing.T) {
 	}
 	if err := s.Validate(json.RawMessage(`{"statement":"x"}`)); err == nil {
 		t.Error("a statement is taken")
+	}
+}
+
+// The buttons of the gallery's statements are those that the server writes.
+func TestGalleryRuns(t *testing.T) {
+	raw, err := os.ReadFile("../../testdata/gallery/query.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct {
+			Block block.Block `json:"block"`
+		} `json:"cases"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range file.Cases {
+		for _, a := range c.Block.Actions {
+			if a.Action != RunQuery {
+				continue
+			}
+			var one bytes.Buffer
+			if err := json.Compact(&one, a.InputSchema); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, one.String())
+		}
+	}
+	if want := []string{string(runSchema("24h", "1h")), string(runSchema("", "1h"))}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 
