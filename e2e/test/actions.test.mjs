@@ -308,7 +308,7 @@ describe("actions", () => {
     // A longer time than the source allows.
     await query.getByLabel("Time range").selectOption({ label: "Last 7 days" });
     await actionButton(query, "run").click();
-    await noticed(page, /longer than 1 d/);
+    await noticed(page, /The time range is longer than/);
     const [, after] = await server.messages(await conversationId(page));
     assert.deepEqual(types(after), types(message));
     assertClean(page, 502);
