@@ -121,7 +121,7 @@ function Frame({
             error?.code === "HYDRATE_TIMEOUT" ? { minHeight: meta?.estimatedHeight } : undefined
           }
         >
-          <span>{errorText(t, error?.code ?? "unknown")}</span>
+          <span>{errorText(t, error?.code ?? "unknown", error?.message)}</span>
           {retry}
         </div>
         <Fallback block={block} />
@@ -132,7 +132,7 @@ function Frame({
       <>
         {error && (
           <div className="inlay-block-note" data-tone="error">
-            <span>{t("chat.block.refreshFailed", { reason: errorText(t, error.code) })}</span>
+            <span>{t("chat.block.refreshFailed", { reason: errorText(t, error.code, error.message) })}</span>
             {retry}
           </div>
         )}

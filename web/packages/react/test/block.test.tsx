@@ -135,7 +135,9 @@ describe("BlockView", () => {
     expect(screen.getByText("Loading the data took too long.")).toBeTruthy();
     expect(screen.getByText("as text")).toBeTruthy();
     expect(screen.getByRole("button", { name: "Try again" })).toBeTruthy();
-    update(view({ ...b, error: { ...error, code: "NEW_CODE", retryable: false } }));
+    update(view({ ...b, error: { ...error, code: "NO_SEATS", message: "No seats are left." } }));
+    expect(screen.getByText("No seats are left.")).toBeTruthy();
+    update(view({ ...b, error: { code: "NEW_CODE", message: "", retryable: false } }));
     expect(screen.getByText("Something went wrong (NEW_CODE).")).toBeTruthy();
     expect(screen.queryByRole("button")).toBeNull();
   });

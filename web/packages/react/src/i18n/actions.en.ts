@@ -23,6 +23,7 @@ export const actionsEn: Record<string, string> = {
   "chat.error.action_payload_invalid": "Something that was entered is not accepted.",
   "chat.error.unsupported_action_kind": "This cannot be done here.",
   "chat.error.already_submitted": "This was done already.",
+  "chat.error.not_paused": "This is not asked any more.",
   "chat.error.stale_block": "This has changed meanwhile. Look at it again.",
   "chat.error.idempotency_conflict": "This was done already, in another way.",
   "chat.error.rate_limited": "Too often in a short time. Try again in a while.",

@@ -22,6 +22,7 @@ export const actionsZh: Record<string, string> = {
   "chat.error.action_payload_invalid": "填写的内容有误。",
   "chat.error.unsupported_action_kind": "此处无法执行该操作。",
   "chat.error.already_submitted": "该操作已完成，不能重复提交。",
+  "chat.error.not_paused": "该问题已不再等待回答。",
   "chat.error.stale_block": "内容已发生变化，请重新查看。",
   "chat.error.idempotency_conflict": "该操作已以其他方式完成。",
   "chat.error.rate_limited": "操作过于频繁，请稍后再试。",

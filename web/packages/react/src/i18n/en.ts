@@ -34,6 +34,8 @@ export const en: Record<string, string> = {
   "chat.error.INTERRUPTED": "Interrupted before it was complete.",
   "chat.error.NOT_FOUND": "The data does not exist.",
   "chat.error.NOT_AUTHORIZED": "You may not see this data.",
+  "chat.error.FILE_FAILED": "The file could not be made.",
+  "chat.error.FILE_TOO_LARGE": "The file would be too large to be made.",
   "chat.error.network": "The server could not be reached.",
   "chat.error.other": "Something went wrong ({code}).",
 };

@@ -48,9 +48,9 @@ export function translator(lang: string, own?: Words): Translate {
   };
 }
 
-/** Words an error by its code. */
-export function errorText(t: Translate, code: string): string {
+/** Words an error by its code; one that a tool made up is told in the tool's own words. */
+export function errorText(t: Translate, code: string, message?: string): string {
   const key = `chat.error.${code}`;
   const text = t(key);
-  return text === key ? t("chat.error.other", { code }) : text;
+  return text === key ? message || t("chat.error.other", { code }) : text;
 }

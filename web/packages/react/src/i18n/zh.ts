@@ -34,6 +34,8 @@ export const zh: Record<string, string> = {
   "chat.error.INTERRUPTED": "在完成之前被中断。",
   "chat.error.NOT_FOUND": "数据不存在。",
   "chat.error.NOT_AUTHORIZED": "你无权查看此数据。",
+  "chat.error.FILE_FAILED": "文件生成失败。",
+  "chat.error.FILE_TOO_LARGE": "文件过大，无法生成。",
   "chat.error.network": "无法连接服务器。",
   "chat.error.other": "出现问题（{code}）。",
 };
