@@ -587,7 +587,10 @@ func (s *Stream) settle(open block.Error) error {
 	}
 	for _, blockID := range s.order {
 		if b, ok := s.open[blockID]; ok {
-			if err := b.fail(open, ""); err != nil {
+			e := open
+			// What no tool made, no tool can make again.
+			e.Retryable = e.Retryable && b.meta.Tool != ""
+			if err := b.fail(e, ""); err != nil {
 				return err
 			}
 		}

@@ -552,3 +552,25 @@ func TestServerOnly(t *testing.T) {
 	}
 	end(t, s)
 }
+
+// TestWhatIsLeftOpen: a block that no tool made is not offered for a retry,
+// which could only fail.
+func TestWhatIsLeftOpen(t *testing.T) {
+	l := &log{}
+	s := open(t, l, emit.Config{})
+	for _, tool := range []string{"export", ""} {
+		if _, err := s.Open(emit.Opening{Type: "file", Meta: block.Meta{Tool: tool}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Settle(context.Background(), block.Error{Code: "INTERRUPTED", Retryable: true}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := event.Fold(l.events())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(st.Blocks) != 2 || !st.Blocks[0].Err.Retryable || st.Blocks[1].Err.Retryable {
+		t.Errorf("blocks %+v", st.Blocks)
+	}
+}

@@ -52,10 +52,7 @@ func (r *Runner) Follow(ctx context.Context, req FollowRequest, body func(ctx co
 		first <- nil
 		f := &Follow{t: t}
 		defer f.end()
-		e := t.followed(ctx, body(ctx, f))
-		// Where no tool can make the blocks again, what asked for them can.
-		e.open.Retryable = e.open.Retryable && f.again
-		return e
+		return t.followed(ctx, body(ctx, f))
 	})
 }
 
@@ -175,7 +172,6 @@ func (r *Runner) left(ctx context.Context, lease store.Lease, last uint64) (bool
 type Follow struct {
 	t     *run
 	sinks []*sink
-	again bool // a tool can make a block of it again
 }
 
 // Again says how blocks can be made again: by running a tool.
@@ -193,7 +189,6 @@ func (f *Follow) Message() store.Message { return f.t.message }
 func (f *Follow) Out(ctx context.Context, name string, acted *block.Block, again *Again) *tool.Out {
 	s := &sink{t: f.t, acted: acted, log: f.t.log.With("by", name)}
 	if again != nil {
-		f.again = true
 		s.tool, s.args = again.Tool, again.Arguments
 		if found, _, ok := f.t.r.lookup(again.Tool); ok {
 			s.refreshable = found.Spec().Refreshable
