@@ -1,6 +1,7 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useInlay } from "./context.ts";
 import { Dialog } from "./Dialog.tsx";
+import { ErrorBoundary } from "./ErrorBoundary.tsx";
 import type { Notice, Notices } from "./notices.ts";
 
 /** How long good news stay. Bad ones stay until they are dismissed. */
@@ -9,11 +10,11 @@ const SHOWN_MS = 6_000;
 /** The news of actions, in a corner of the page and read out politely, and their questions. */
 export function NoticeView({ notices }: { notices: Notices }) {
   const { t } = useInlay();
-  const { notices: news, question } = useSyncExternalStore(
-    notices.subscribe,
-    notices.getState,
-    notices.getState,
-  );
+  const {
+    notices: news,
+    question,
+    panel,
+  } = useSyncExternalStore(notices.subscribe, notices.getState, notices.getState);
   return (
     <>
       <div className="inlay-notices" aria-live="polite">
@@ -21,6 +22,18 @@ export function NoticeView({ notices }: { notices: Notices }) {
           <NoticeLine key={notice.id} notice={notice} onEnd={() => notices.dismiss(notice.id)} />
         ))}
       </div>
+      {panel && (
+        <ErrorBoundary
+          of={panel}
+          fallback={() => (
+            <Dialog title={t("chat.block.crashed")} onClose={panel.close}>
+              {null}
+            </Dialog>
+          )}
+        >
+          {panel.content}
+        </ErrorBoundary>
+      )}
       {question && (
         <Dialog title={question.title} role="alertdialog" onClose={() => question.answer(false)}>
           <p className="inlay-dialog-text">{question.text}</p>

@@ -31,9 +31,10 @@ export interface BlockActions {
   standing(action: Action, payload?: unknown): Standing;
   /**
    * Runs an action. The payload is sent as it is given; without one the
-   * action's own parameters are. Asks the reader first where that is wanted,
-   * tells what came of it (except failures of a `quiet` call), and never makes
-   * the same call twice at a time.
+   * action's own parameters are. Asks the reader first for values that are
+   * missing and where that is wanted, tells what came of it (except failures of
+   * a `quiet` call, which is not asked for values), and never makes the same
+   * call twice at a time.
    */
   run(action: Action, payload?: unknown, options?: RunOptions): Promise<ActionOutcome>;
 }

@@ -16,7 +16,10 @@ export interface Allow {
 
 /** How an action of a block is run. */
 export interface RunOptions {
-  /** The caller itself tells the reader what went wrong. */
+  /**
+   * The caller has a form of its own: values that are missing are not asked
+   * for, and it tells the reader itself what went wrong.
+   */
   quiet?: boolean;
 }
 
@@ -31,9 +34,9 @@ export interface BlockHost {
     params?: Record<string, unknown>,
   ): Promise<boolean>;
   /**
-   * Runs an action with exactly this payload, the action's own parameters when
-   * absent. Asks the reader first where the action or the server wants it, and
-   * tells what came of it. While a call runs the same
+   * Runs an action with this payload, the action's own parameters when absent.
+   * Asks the reader first for what the action still needs, and where the action
+   * or the server wants it agreed to, and tells what came of it. While a call runs the same
    * one, with the same payload, is not made again.
    */
   act(

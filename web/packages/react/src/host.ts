@@ -6,6 +6,7 @@ import {
   InlayError,
   newKey,
 } from "@inlay-ui/client";
+import { createElement } from "react";
 import { allowedUrl } from "./allow.ts";
 import type { Allow, BlockHost, Prompt, RunOptions } from "./context.ts";
 import type { Translate } from "./i18n/index.ts";
@@ -13,9 +14,11 @@ import { Notices } from "./notices.ts";
 import { type ActionOutcome, failureText, succeeded } from "./outcome.ts";
 import type { ChatStore } from "./store.ts";
 
+const places = /\{\{\s*([\w.-]+)\s*\}\}/g;
+
 /** A prompt's text with `{{name}}` replaced by the parameters that there are. */
 export function fillPrompt(text: string, params: Record<string, unknown>): string {
-  return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (place, name: string) =>
+  return text.replace(places, (place, name: string) =>
     Object.hasOwn(params, name) ? String(params[name]) : place,
   );
 }
@@ -36,22 +39,33 @@ export function standsAlone(action: Action): boolean {
   switch (action.kind) {
     case "link":
       return action.href !== undefined;
-    case "prompt":
-      return !fillPrompt(action.prompt ?? "", action.params ?? {}).includes("{{");
     case "local":
       return localOperation(action) !== null;
+    case "prompt":
     case "api":
-      return !needsInput(action);
+      return missing(action).every((name) => canAsk(action, name));
     default:
       return false;
   }
 }
 
-/** Whether an action wants parameters that it does not bring along. */
-export function needsInput(action: Action): boolean {
-  const schema = action.inputSchema as { required?: unknown } | null | undefined;
-  const required = Array.isArray(schema?.required) ? schema.required : [];
-  return required.some((name) => !Object.hasOwn(action.params ?? {}, String(name)));
+/** The values that an action needs and that are not among the given ones, its own parameters when absent. */
+export function missing(action: Action, given: unknown = action.params): string[] {
+  const names = new Set<string>();
+  for (const [, name = ""] of (action.prompt ?? "").matchAll(places)) names.add(name);
+  const required = schemaOf(action).required;
+  if (Array.isArray(required)) for (const name of required) names.add(String(name));
+  return [...names].filter((name) => !isObject(given) || !Object.hasOwn(given, name));
+}
+
+/** Whether an action says what a value of it may be, so that the reader can be asked for it. */
+function canAsk(action: Action, name: string): boolean {
+  const { properties } = schemaOf(action);
+  return isObject(properties) && Object.hasOwn(properties, name);
+}
+
+function schemaOf({ inputSchema }: Action): Record<string, unknown> {
+  return isObject(inputSchema) ? inputSchema : {};
 }
 
 /** Brings what blocks ask for to the chat that shows them. */
@@ -109,7 +123,7 @@ export class Host implements BlockHost {
     const call: Call = { messageId, block, action, payload, options, ids: undefined };
     return this.#once(call, () => {
       this.used(block, action);
-      return this.#begin(call);
+      return options.quiet ? this.#begin(call) : this.#complete(call);
     });
   }
 
@@ -130,6 +144,38 @@ export class Host implements BlockHost {
       this.#changed();
     }
     return running;
+  }
+
+  /** Asks for the values that a call lacks, if it lacks any. */
+  async #complete(call: Call): Promise<ActionOutcome> {
+    const { action, payload, options } = call;
+    const names = missing(action, payload);
+    if (names.length === 0 || !names.every((name) => canAsk(action, name))) {
+      return this.#begin(call);
+    }
+    const form = await import("./form/ActionForm.tsx").catch((error: unknown) => ({ error }));
+    if ("error" in form) {
+      this.#tell(call, { status: "failed", error: form.error });
+      return { status: "failed", error: form.error };
+    }
+    const given = isObject(payload) ? payload : {};
+    return this.notices.show<ActionOutcome>({ status: "dismissed" }, (end) =>
+      createElement(form.ActionForm, {
+        action,
+        names,
+        given,
+        // Each sending is a click of its own: the server may have refused the one before for good.
+        send: (values) =>
+          this.#begin({
+            ...call,
+            payload: { ...given, ...values },
+            options: { ...options, quiet: true },
+            ids: undefined,
+          }),
+        tell: (outcome) => this.#tell(call, outcome),
+        end,
+      }),
+    );
   }
 
   async #begin(call: Call): Promise<ActionOutcome> {

@@ -1,3 +1,5 @@
+import type { ReactNode } from "react";
+
 /** Something told to the reader. */
 export interface Notice {
   id: number;
@@ -15,10 +17,19 @@ export interface Question {
   answer(yes: boolean): void;
 }
 
-/** What a page shows of its actions: news, and the question that waits. */
+/** Something larger that the reader deals with before an action is done. */
+export interface Panel {
+  /** A dialog. */
+  content: ReactNode;
+  /** Takes it away undone. */
+  close(): void;
+}
+
+/** What a page shows of its actions: news, and the question and the panel that wait. */
 export interface NoticesState {
   notices: readonly Notice[];
   question: Question | null;
+  panel: Panel | null;
 }
 
 /** The most news shown at a time. */
@@ -26,10 +37,11 @@ const MOST = 3;
 
 /** Tells the reader what came of actions, and asks before some. */
 export class Notices {
-  #state: NoticesState = { notices: [], question: null };
+  #state: NoticesState = { notices: [], question: null, panel: null };
   readonly #waiting: Question[] = [];
   readonly #listeners = new Set<() => void>();
   #ids = 0;
+  #panels: Promise<unknown> = Promise.resolve();
 
   readonly getState = (): NoticesState => this.#state;
 
@@ -62,6 +74,22 @@ export class Notices {
       if (this.#state.question) this.#waiting.push(own);
       else this.#set({ question: own });
     });
+  }
+
+  /** Shows a panel until it calls `end`; one after the other. `undone` is what closing it comes to. */
+  show<T>(undone: T, draw: (end: (value: T) => void) => ReactNode): Promise<T> {
+    const shown = this.#panels.then(
+      () =>
+        new Promise<T>((resolve) => {
+          const end = (value: T) => {
+            this.#set({ panel: null });
+            resolve(value);
+          };
+          this.#set({ panel: { content: draw(end), close: () => end(undone) } });
+        }),
+    );
+    this.#panels = shown;
+    return shown;
   }
 
   #set(change: Partial<NoticesState>): void {

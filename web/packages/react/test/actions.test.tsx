@@ -278,6 +278,181 @@ function List({ block, messageId }: { block: Block; messageId: string }) {
   );
 }
 
+const dialog = (name = "Order") => screen.findByRole("dialog", { name });
+const submit = (box: HTMLElement, name = "Order") =>
+  act(async () => fireEvent.click(within(box).getByRole("button", { name })));
+const inputSchema = {
+  type: "object",
+  title: "Order of goods",
+  required: ["sku", "count"],
+  properties: {
+    sku: { type: "string" },
+    count: { $ref: "#/$defs/count" },
+    note: { type: "string", title: "Note" },
+  },
+  $defs: { count: { type: "integer", title: "Count", minimum: 1 } },
+};
+
+describe("an action that needs values", () => {
+  test("asks for them, and sends them with those that it has", async () => {
+    give({ ...order, inputSchema });
+    await open();
+    await click();
+    const box = await dialog();
+    expect(server.actions).toHaveLength(0);
+    const count = within(box).getByLabelText<HTMLInputElement>(/Count/);
+    expect(document.activeElement).toBe(count);
+    expect(within(box).queryByText("Order of goods")).toBeNull();
+    expect(box.textContent, "what is given is not asked for").not.toContain("sku");
+    await submit(box);
+    expect(within(box).getByRole("alert").textContent).toContain("Fill this in.");
+    expect(server.actions).toHaveLength(0);
+    await act(async () => fireEvent.change(count, { target: { value: "3" } }));
+    next(done({ status: "done", locked: true, text: "Order 7" }));
+    await submit(box);
+    expect(await screen.findByText("Order 7")).toBeTruthy();
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(server.actions.map((a) => a.payload)).toEqual([{ sku: "s-1", count: 3 }]);
+    expect(screen.getByText("Ordered")).toBeTruthy();
+  });
+
+  test("shows at its fields what the server does not take", async () => {
+    give({ ...order, inputSchema });
+    await open();
+    await click();
+    const box = await dialog();
+    const count = within(box).getByLabelText<HTMLInputElement>(/Count/);
+    await act(async () => fireEvent.change(count, { target: { value: "9" } }));
+    const violations = [{ path: "/count", message: "Only 4 are left." }];
+    next(() => refuse(400, "action_payload_invalid", { violations }));
+    await submit(box);
+    await waitFor(() => expect(count.getAttribute("aria-invalid")).toBe("true"));
+    expect(within(box).getAllByText(/Only 4 are left/).length).toBeGreaterThan(0);
+    expect(document.querySelector(".inlay-notice"), "told once").toBeNull();
+    next(() => refuse(502, "action_failed", { feedback: { failureToast: "Sold out." } }));
+    await act(async () => fireEvent.change(count, { target: { value: "4" } }));
+    await submit(box);
+    expect(await within(box).findByText("Sold out.")).toBeTruthy();
+    next(done({ status: "done", text: "Order 8" }));
+    await submit(box);
+    expect(await screen.findByText("Order 8")).toBeTruthy();
+    expect(server.actions.map((a) => (a.payload as { count: number }).count)).toEqual([9, 4, 4]);
+    expect(new Set(server.actions.map((a) => a.idempotencyKey)).size, "a click, a key").toBe(3);
+  });
+
+  test("keeps the key of a click for all that is sent of it", async () => {
+    give({ ...order, inputSchema });
+    await open();
+    await click();
+    const box = await dialog();
+    const count = within(box).getByLabelText<HTMLInputElement>(/Count/);
+    await act(async () => fireEvent.change(count, { target: { value: "2" } }));
+    vi.spyOn(navigator, "onLine", "get").mockReturnValue(false);
+    await submit(box);
+    expect(await within(box).findByText(/You are offline/)).toBeTruthy();
+    vi.spyOn(navigator, "onLine", "get").mockReturnValue(true);
+    next(() => Promise.reject(new TypeError("Failed to fetch")));
+    next(() => refuse(428, "confirmation_required", { confirmToken: "tok", text: "Pay 20?" }));
+    next(done({ status: "done", text: "Order 9" }));
+    await submit(box);
+    await screen.findByRole("alertdialog");
+    await answer("Order");
+    expect(await screen.findByText("Order 9")).toBeTruthy();
+    expect(server.actions).toHaveLength(3);
+    expect(new Set(server.actions.map((a) => a.idempotencyKey)).size).toBe(1);
+  });
+
+  test("is left alone when the dialog is closed, and asked for again at the next click", async () => {
+    give({ ...order, inputSchema });
+    await open();
+    await click();
+    await submit(await dialog(), "Cancel");
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(server.actions).toHaveLength(0);
+    await click();
+    const box = await dialog();
+    const count = within(box).getByLabelText<HTMLInputElement>(/Count/);
+    await act(async () => fireEvent.change(count, { target: { value: "2" } }));
+    let answerIt = (_: Response) => {};
+    next(() => new Promise<Response>((resolve) => (answerIt = resolve)));
+    await submit(box);
+    await submit(box, "Order…");
+    await submit(box, "Cancel");
+    await act(async () => answerIt(refuse(403, "action_forbidden")));
+    expect(await screen.findByText(/Not ordered. You may not do this/)).toBeTruthy();
+    expect(server.actions).toHaveLength(1);
+  });
+
+  test("is no button when it does not say what it needs", async () => {
+    const required = ["other"];
+    give(order, { ...order, id: "odd", label: "Odd", inputSchema: { ...inputSchema, required } });
+    await open();
+    expect(button()).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Odd" })).toBeNull();
+  });
+
+  test("is no button when what it needs is a place to go on from", async () => {
+    const properties = { cursor: { type: "string" } };
+    const more = { ...order, inputSchema: { type: "object", required: ["cursor"], properties } };
+    server.again(message);
+    const payload = { columns: [{ field: "a", label: "A" }], rows: [{ a: 1 }] };
+    const table = { type: "table", version: 1, payload, actions: [more] };
+    server.emit(message, "block_end", table, "b_table");
+    server.emit(message, "done", { finishReason: "stop" });
+    give({ ...order, id: "other", label: "Other" });
+    await open();
+    expect(button("Other")).toBeTruthy();
+    await waitFor(() =>
+      expect(document.querySelector("[data-block-id=b_table] table")).toBeTruthy(),
+    );
+    expect(screen.queryByRole("button", { name: "Order" })).toBeNull();
+  });
+
+  test("survives a schema that cannot be drawn", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const { count: _, ...properties } = inputSchema.properties;
+    const broken = { ...properties, count: { allOf: 7, type: ["?"], items: { $ref: "x" } } };
+    give({ ...order, inputSchema: { ...inputSchema, properties: broken } });
+    await open();
+    await click();
+    await waitFor(() => expect(screen.getByRole("dialog")).toBeTruthy());
+    await act(async () =>
+      fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Close" })),
+    );
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(screen.getAllByText("the card")).toHaveLength(1);
+  });
+
+  test("may be a prompt, whose words it becomes", async () => {
+    const ask: Action = {
+      id: "ask",
+      label: "Ask",
+      kind: "prompt",
+      prompt: "{{what}} of {{region}}?",
+    };
+    const properties = { what: { enum: ["Sales", "Costs"], title: "What" } };
+    give(
+      { ...ask, params: { region: "East" }, inputSchema: { type: "object", properties } },
+      { ...ask, id: "bare", label: "Bare" },
+    );
+    await open();
+    expect(screen.queryByRole("button", { name: "Bare" })).toBeNull();
+    await click("Ask");
+    const box = await dialog("Ask");
+    await submit(box, "Ask");
+    expect(server.actions, "what the text lacks is needed").toHaveLength(0);
+    await act(async () =>
+      fireEvent.change(within(box).getByLabelText(/What/), { target: { value: "1" } }),
+    );
+    await submit(box, "Ask");
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    expect(server.actions[0]).toMatchObject({
+      actionId: "ask",
+      payload: { region: "East", what: "Costs" },
+    });
+  });
+});
+
 describe("a renderer with buttons of its own", () => {
   test("runs the same action for several parts at a time", async () => {
     give(order);

@@ -33,7 +33,7 @@ import {
   checkText,
   checkTree,
 } from "./payloads.ts";
-import { nextPage, treeActions } from "./places.ts";
+import { pagingIds, treeActions } from "./places.ts";
 import TextBlock from "./TextBlock.tsx";
 
 /** The renderers that come with this package. */
@@ -56,8 +56,7 @@ export const builtinRenderers: RendererEntry[] = [
     major: 1,
     load: () => import("./TableBlock.tsx"),
     check: checkTable,
-    ownActions: (block) =>
-      nextPage(block, block.payload?.page?.cursor).map((next) => next.action.id),
+    ownActions: pagingIds,
   }),
   defineRenderer<MetricPayload>({
     type: "metric",
@@ -96,7 +95,7 @@ export const builtinRenderers: RendererEntry[] = [
     check: checkCardList,
     ownActions: (block) => [
       ...(block.payload?.items.flatMap((item) => item.actions?.map((a) => a.id) ?? []) ?? []),
-      ...nextPage(block, block.payload?.page?.cursor).map((next) => next.action.id),
+      ...pagingIds(block),
     ],
   }),
   defineRenderer<StepsPayload>({

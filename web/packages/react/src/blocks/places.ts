@@ -34,6 +34,12 @@ export function pagingAction(block: Block): Action | undefined {
   });
 }
 
+/** The paging action of a block, which is no button where it has no cursor to go on from. */
+export function pagingIds(block: Block): string[] {
+  const action = pagingAction(block);
+  return action ? [action.id] : [];
+}
+
 /** The paging action of a block that is not complete, as the block places it. */
 export function nextPage(block: Block, cursor: string | undefined): PlacedAction[] {
   const action = cursor === undefined ? undefined : pagingAction(block);
