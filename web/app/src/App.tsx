@@ -1,5 +1,5 @@
 import { type ClientConfig, InlayClient } from "@inlay-ui/client";
-import { InlayProvider } from "@inlay-ui/react";
+import { clearDrafts, InlayProvider } from "@inlay-ui/react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { ErrorNote } from "./components/ErrorNote.tsx";
 import { SignIn } from "./components/SignIn.tsx";
@@ -34,6 +34,12 @@ export function App() {
     setRefused(false);
     setToken(next);
   }, []);
+
+  // What the page still had to keep of a form it has kept by then.
+  const [signOuts, setSignOuts] = useState(0);
+  useEffect(() => {
+    if (signOuts > 0) clearDrafts();
+  }, [signOuts]);
 
   const text = useMemo(() => ({ lang, t: translator(lang) }), [lang]);
   useEffect(() => {
@@ -72,7 +78,10 @@ export function App() {
             settings={settings}
             onSettings={change}
             onSignInNeeded={() => setRefused(true)}
-            onSignOut={() => signIn(null)}
+            onSignOut={() => {
+              setSignOuts((n) => n + 1);
+              signIn(null);
+            }}
           />
         ) : (
           <div className="page">
