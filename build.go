@@ -146,7 +146,10 @@ func (c Config) openSources() (*sources, error) {
 		case src.SQL != nil && src.HTTP != nil, src.SQL == nil && src.HTTP == nil:
 			err = errors.New("exactly one of sql and http is required")
 		case src.SQL != nil:
-			s.sql[name], err = src.SQL.open()
+			var db *sqltool.Source
+			if db, err = src.SQL.open(); err == nil {
+				s.sql[name] = db
+			}
 		default:
 			s.http[name], err = src.HTTP.open()
 		}

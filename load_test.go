@@ -119,6 +119,8 @@ func TestCheckErrors(t *testing.T) {
 		{"block type", sales + "tools: [{ name: a, description: b, source: sales, query: 'SELECT 1', block: { type: chrat, payload: '{}' } }]", `"chrat" is not registered; did you mean chart?`},
 		{"bad jq", sales + "tools: [{ name: a, description: b, source: sales, query: 'SELECT 1', block: { type: table, payload: '{' } }]", "payload"},
 		{"two kinds", "sources: { s: {} }", "exactly one of sql and http"},
+		{"DSN of no database", "sources: { s: { sql: { dsn: 'sqlit:x.db' } } }", `sources.s: sql: a DSN starts with sqlite:`},
+		{"no DSN", "sources: { s: { sql: {} } }", "sources.s: sql: "},
 	} {
 		cfg, err := inlay.Load(write(t, c.yaml), nil)
 		if err == nil {
