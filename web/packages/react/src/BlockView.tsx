@@ -132,7 +132,9 @@ function Frame({
       <>
         {error && (
           <div className="inlay-block-note" data-tone="error">
-            <span>{t("chat.block.refreshFailed", { reason: errorText(t, error.code, error.message) })}</span>
+            <span>
+              {t("chat.block.refreshFailed", { reason: errorText(t, error.code, error.message) })}
+            </span>
             {retry}
           </div>
         )}

@@ -16,6 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   cleanup();
+  localStorage.clear();
   vi.restoreAllMocks();
 });
 
@@ -91,13 +92,34 @@ describe("a confirmation", () => {
     expect(screen.getByText("o-1"), "what was approved stays to be read").toBeTruthy();
   });
 
-  test("is rejected", async () => {
+  test("is rejected, with a reason or without", async () => {
     give("confirm", refund, buttons("approve", "reject"));
     await open();
+    await press("do reject");
+    expect(server.actions, "it is not sent yet").toHaveLength(0);
+    const reason = screen.getByLabelText<HTMLInputElement>("Reason (optional)");
+    expect(document.activeElement).toBe(reason);
+    expect(screen.getByText("o-1"), "what it is about stays to be read").toBeTruthy();
+    await press("Back");
+    expect(document.activeElement?.textContent).toBe("do reject");
+    await press("do reject");
+    const again = screen.getByLabelText<HTMLInputElement>("Reason (optional)");
+    await act(async () => void fireEvent.change(again, { target: { value: " Too late. " } }));
+    server.instead.push({
+      match: "POST /v1/chat/actions",
+      answer: () => refuse(409, "not_paused"),
+    });
+    await press("do reject");
+    expect(await screen.findByText("This is not asked any more.")).toBeTruthy();
+    expect(again.value, "it can be tried again").toBe(" Too late. ");
+    await act(async () => void fireEvent.change(again, { target: { value: " " } }));
     goesOn({ status: "answered", locked: true, answer: "reject", at: 1 });
     await press("do reject");
     expect(await screen.findByText(/Rejected/)).toBeTruthy();
-    expect(server.actions[0]).toMatchObject({ actionId: "reject", payload: {} });
+    expect(server.actions.map((a) => [a.actionId, a.payload])).toEqual([
+      ["reject", { reason: "Too late." }],
+      ["reject", {}],
+    ]);
   });
 
   test("is approved with changes", async () => {
@@ -129,6 +151,71 @@ describe("a confirmation", () => {
     expect(server.actions).toHaveLength(1);
     expect(server.actions[0]).toMatchObject({ actionId: "edit", payload: values });
     expect(screen.getByText("12")).toBeTruthy();
+  });
+
+  test("keeps changes over a reload, until they are given up or sent", async () => {
+    const schema = {
+      type: "object",
+      properties: {
+        amount: { type: "number", title: "Amount" },
+        note: { type: "string", title: "Note" },
+        code: { type: "string", title: "Code" },
+      },
+    };
+    const uiSchema = { code: { "ui:widget": "password" } };
+    const args = { amount: 20, note: "old" };
+    give(
+      "confirm",
+      { prompt: "Refund?", args, schema, uiSchema },
+      buttons("approve", "reject", "edit"),
+    );
+    const first = await open();
+    await press("do edit");
+    const amount = await screen.findByLabelText(/Amount/);
+    first.unmount();
+    expect(localStorage.length, "nothing was typed").toBe(0);
+    const second = await open();
+    await press("do edit");
+    await act(
+      async () =>
+        void fireEvent.change(await screen.findByLabelText(/Amount/), { target: { value: "12" } }),
+    );
+    await act(
+      async () => void fireEvent.change(screen.getByLabelText(/Note/), { target: { value: "" } }),
+    );
+    await act(
+      async () =>
+        void fireEvent.change(screen.getByLabelText(/Code/), { target: { value: "7788" } }),
+    );
+    expect(amount.isConnected).toBe(false);
+    second.unmount();
+    expect(JSON.stringify({ ...localStorage })).not.toContain("7788");
+    const third = await open();
+    const kept = await screen.findByLabelText<HTMLInputElement>(/Amount/);
+    expect(kept.value).toBe("12");
+    expect(screen.getByLabelText<HTMLInputElement>(/Note/).value, "taken out").toBe("");
+    await press("Start over");
+    expect(screen.getByLabelText<HTMLInputElement>(/Amount/).value).toBe("20");
+    await act(
+      async () =>
+        void fireEvent.change(screen.getByLabelText(/Amount/), { target: { value: "13" } }),
+    );
+    await press("Back");
+    expect(document.activeElement?.textContent).toBe("do edit");
+    third.unmount();
+    expect(localStorage.length, "given up").toBe(0);
+    await open();
+    await press("do edit");
+    await act(
+      async () =>
+        void fireEvent.change(await screen.findByLabelText(/Amount/), { target: { value: "14" } }),
+    );
+    const values = { amount: 14, note: "old" };
+    goesOn({ status: "answered", locked: true, answer: "edit", values, at: 1 });
+    await press("Approve as changed");
+    await screen.findByText("Approved with changes");
+    expect(server.actions[0]?.payload).toEqual(values);
+    expect(localStorage.length, "sent").toBe(0);
   });
 
   test("says how long it stands, and closes then", async () => {
@@ -227,6 +314,59 @@ describe("a question", () => {
     await press("do answer");
     expect(await screen.findByText("Answered")).toBeTruthy();
     expect(server.actions[1]?.payload).toEqual({ text: "Q3" });
+  });
+
+  test("keeps what was chosen and written over a reload", async () => {
+    const payload = { prompt: "Which?", options, multiple: true, allowText: true };
+    give("question", payload, buttons("answer"));
+    const { unmount } = await open();
+    const own = () => screen.getByLabelText<HTMLTextAreaElement>("In your own words");
+    const south = () => screen.getByLabelText<HTMLInputElement>("South");
+    await act(async () => fireEvent.click(south()));
+    await act(async () => void fireEvent.change(own(), { target: { value: "and abroad" } }));
+    unmount();
+    const second = await open();
+    expect([south().checked, own().value]).toEqual([true, "and abroad"]);
+    expect(screen.getByText(/entered before is kept/)).toBeTruthy();
+    await press("Start over");
+    expect([south().checked, own().value]).toEqual([false, ""]);
+    expect(localStorage.length).toBe(0);
+    await act(async () => fireEvent.click(south()));
+    await act(async () => fireEvent.click(south()));
+    second.unmount();
+    expect(localStorage.length, "nothing is left of it").toBe(0);
+    localStorage.setItem(
+      "inlay:draft:b_ask",
+      JSON.stringify({ at: 1, values: { choices: ["north", "east", 7], text: 7 } }),
+    );
+    await open();
+    expect([south().checked, own().value], "what does not fit is left").toEqual([false, ""]);
+    expect(screen.getByLabelText<HTMLInputElement>("East").checked).toBe(true);
+    goesOn(answered({ choices: ["east"] }));
+    await press("do answer");
+    await screen.findByText("Answered");
+    expect(server.actions[0]?.payload).toEqual({ choices: ["east"] });
+    expect(localStorage.length).toBe(0);
+  });
+
+  test("keeps the fields of its form over a reload", async () => {
+    const schema = { type: "object", properties: { n: { type: "integer", title: "Number" } } };
+    give("question", { prompt: "How many?", schema }, buttons("answer"));
+    const { unmount } = await open();
+    const field = () => screen.findByLabelText<HTMLInputElement>("Number");
+    const typed = await field();
+    await act(async () => void fireEvent.change(typed, { target: { value: "3" } }));
+    unmount();
+    await open();
+    expect((await field()).value).toBe("3");
+    const state = answered({ n: 4 });
+    server.instead.push({
+      match: "POST /v1/chat/actions",
+      answer: () => refuse(409, "already_submitted", { block: { id: "b_ask", rev: 4, state } }),
+    });
+    await press("do answer");
+    await screen.findByText("Answered");
+    expect(localStorage.length, "it was answered elsewhere").toBe(0);
   });
 
   test("by a form, with what the server finds wrong at its fields", async () => {
@@ -355,6 +495,59 @@ describe("a query", () => {
         },
       },
     ]);
+  });
+
+  const ruled = (note: object): Action => ({
+    ...run,
+    inputSchema: { type: "object", properties: { timeRange: { type: "object", ...note } } },
+  });
+  const offered = () =>
+    Array.from(screen.getByLabelText<HTMLSelectElement>("Time range").options, (o) => o.value);
+
+  test("offers only times that its source allows", async () => {
+    give("query", payload, [ruled({ "x-max-range": "12h", "x-default-range": "1h" })]);
+    await open(".inlay-code-framed");
+    expect(offered()).toEqual(["", "15m", "6h", "12h", "custom"]);
+    const chooser = screen.getByLabelText<HTMLSelectElement>("Time range");
+    await act(async () => void fireEvent.change(chooser, { target: { value: "custom" } }));
+    const set = (label: string, value: string) =>
+      act(async () => void fireEvent.change(screen.getByLabelText(label), { target: { value } }));
+    const off = () =>
+      screen.getByRole("button", { name: "Run it" }).getAttribute("aria-disabled") === "true";
+    expect(off(), "the last hour, to begin with").toBe(false);
+    await set("From", "2026-07-01T00:00");
+    await set("To", "2026-07-01T12:01");
+    expect(screen.getByRole("alert").textContent).toBe("At most 12 hours.");
+    expect(off()).toBe(true);
+    await press("Run it");
+    await set("To", "2026-06-30T12:00");
+    expect(screen.getByRole("alert").textContent).toBe("The end is before the beginning.");
+    await set("To", "");
+    expect(screen.getByRole("alert").textContent).toBe("Say when it begins and when it ends.");
+    await press("Run it");
+    expect(server.actions).toHaveLength(0);
+    await set("To", "2026-07-01T12:00");
+    expect(screen.queryByRole("alert")).toBeNull();
+    server.instead.push({ match: "POST /v1/chat/actions", answer: done });
+    await press("Run it");
+    await screen.findByText("one row");
+    expect(server.actions).toHaveLength(1);
+  });
+
+  test("says which time is taken when none is said", async () => {
+    const { timeRange: _, ...bare } = payload;
+    give("query", bare, [ruled({ "x-max-range": "10m", "x-default-range": "5m" })]);
+    await open(".inlay-code-framed");
+    expect(screen.getByLabelText<HTMLSelectElement>("Time range").selectedOptions[0]?.text).toBe(
+      "Last 5 minutes",
+    );
+    expect(offered()).toEqual(["", "10m", "custom"]);
+  });
+
+  test("takes a note that it cannot read for none", async () => {
+    give("query", payload, [ruled({ "x-max-range": 24, "x-default-range": "soon" })]);
+    await open(".inlay-code-framed");
+    expect(offered()).toEqual(["", "15m", "6h", "24h", "7d", "30d", "custom"]);
   });
 
   test("whose time cannot be changed only says it", async () => {

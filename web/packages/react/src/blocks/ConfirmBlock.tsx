@@ -1,11 +1,15 @@
 import { type ConfirmOption, type ConfirmPayload, violationsOf } from "@inlay-ui/client";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from "react";
 import { useInlay } from "../context.ts";
+import { Restored, useKept } from "../form/kept.tsx";
 import { Values } from "../form/Values.tsx";
-import { failureText, stateOf } from "../outcome.ts";
+import { failureText, stateOf, succeeded } from "../outcome.ts";
 import type { BlockProps } from "../registry.ts";
 import { Skeleton } from "../Skeleton.tsx";
-import { Ask, useAnswers } from "./ask.tsx";
+import { Ask, isOver, useAnswers } from "./ask.tsx";
+
+/** The longest reason for a rejection, in characters. */
+const MOST_REASON = 500;
 
 const SchemaForm = lazy(() => import("../form/SchemaForm.tsx"));
 
@@ -17,9 +21,19 @@ function isObject(value: unknown): value is Record<string, unknown> {
 export default function ConfirmBlock({ block, payload, messageId }: BlockProps<ConfirmPayload>) {
   const { t } = useInlay();
   const { known, run, standing } = useAnswers(block, messageId);
-  const [editing, setEditing] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
   const { args, schema, uiSchema, severity = "info" } = payload;
+  const keep = useKept(block.id, uiSchema, isOver(block));
+  const { draft, round } = keep;
+  const [doing, setDoing] = useState<"edit" | "reject" | null>(schema && draft ? "edit" : null);
+  const [failure, setFailure] = useState<unknown>(null);
+  // The button that the focus goes back to.
+  const from = useRef<string | null>(null);
+  const back = () => {
+    from.current = doing;
+    setDoing(null);
+    setFailure(null);
+  };
+  const initial = draft ?? args ?? {};
   const violations = useMemo(() => violationsOf(failure), [failure]);
   const options: ConfirmOption[] = payload.options ?? [
     { id: "approve" },
@@ -33,11 +47,13 @@ export default function ConfirmBlock({ block, payload, messageId }: BlockProps<C
   const busy = options.some((option) => standing(actionOf(option)).busy);
   const change = async (values: Record<string, unknown>) => {
     setFailure(null);
+    keep.flush();
     const edit = actionOf({ id: "edit" });
     const outcome = await run({ ...edit, label: t("chat.confirm.approveEdited") }, values, {
       quiet: true,
     });
-    if (outcome.status === "failed") setFailure(outcome.error ?? null);
+    if (succeeded(outcome)) keep.drop();
+    else if (outcome.status === "failed") setFailure(outcome.error ?? null);
   };
   const list = args && Object.keys(args).length > 0 && (
     <section className="inlay-args" aria-label={t("chat.confirm.args")}>
@@ -62,14 +78,24 @@ export default function ConfirmBlock({ block, payload, messageId }: BlockProps<C
       }
     >
       {(off) =>
-        editing && schema ? (
+        doing === "edit" && schema ? (
           <Suspense fallback={<Skeleton height={160} />}>
+            {draft && (
+              <Restored
+                onRestart={() => {
+                  keep.restart();
+                  setFailure(null);
+                }}
+              />
+            )}
             <SchemaForm
+              key={round}
               schema={schema}
               uiSchema={uiSchema}
-              values={args ?? {}}
+              values={initial}
               disabled={off || busy}
               violations={violations}
+              onChange={keep.save}
               onSubmit={(values) => void change(values)}
               buttons={(waiting) => (
                 <>
@@ -93,8 +119,8 @@ export default function ConfirmBlock({ block, payload, messageId }: BlockProps<C
                       type="button"
                       className="inlay-button"
                       onClick={() => {
-                        setEditing(false);
-                        setFailure(null);
+                        keep.restart();
+                        back();
                       }}
                     >
                       {t("chat.confirm.back")}
@@ -104,6 +130,19 @@ export default function ConfirmBlock({ block, payload, messageId }: BlockProps<C
               )}
             />
           </Suspense>
+        ) : doing === "reject" ? (
+          <>
+            {list}
+            <Reject
+              label={actionOf({ id: "reject" }).label}
+              off={off}
+              busy={busy}
+              onSend={(reason) => {
+                void run(actionOf({ id: "reject" }), reason ? { reason } : {});
+              }}
+              onBack={back}
+            />
+          </>
         ) : (
           <>
             {list}
@@ -123,10 +162,15 @@ export default function ConfirmBlock({ block, payload, messageId }: BlockProps<C
                     disabled={own.disabled}
                     aria-disabled={off || busy}
                     aria-busy={own.busy}
+                    ref={(button) => {
+                      if (!button || from.current !== option.id) return;
+                      from.current = null;
+                      button.focus();
+                    }}
                     onClick={() => {
                       if (off || busy) return;
-                      if (option.id === "edit") setEditing(true);
-                      else void run(action, {});
+                      if (option.id === "approve") void run(action, {});
+                      else setDoing(option.id);
                     }}
                   >
                     {own.busy ? t("chat.action.busy", { label: action.label }) : action.label}
@@ -138,5 +182,64 @@ export default function ConfirmBlock({ block, payload, messageId }: BlockProps<C
         )
       }
     </Ask>
+  );
+}
+
+/** Rejects, with a reason for whoever asked, or without. */
+function Reject({
+  label,
+  off,
+  busy,
+  onSend,
+  onBack,
+}: {
+  label: string;
+  off: boolean;
+  busy: boolean;
+  onSend(reason: string): void;
+  onBack(): void;
+}) {
+  const { t } = useInlay();
+  const id = useId();
+  const [reason, setReason] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form
+      className="inlay-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!off && !busy) onSend(reason.trim());
+      }}
+    >
+      <div className="inlay-field">
+        <label className="inlay-label" htmlFor={id}>
+          {t("chat.confirm.reason")}
+        </label>
+        <input
+          ref={field}
+          id={id}
+          className="inlay-input inlay-field-input"
+          maxLength={MOST_REASON}
+          disabled={off || busy}
+          value={reason}
+          onChange={({ target }) => setReason(target.value)}
+        />
+      </div>
+      <div className="inlay-actions">
+        <button
+          type="submit"
+          className="inlay-button"
+          data-action-id="reject"
+          aria-disabled={off || busy}
+          aria-busy={busy}
+        >
+          {busy ? t("chat.action.busy", { label }) : label}
+        </button>
+        <button type="button" className="inlay-button" onClick={onBack}>
+          {t("chat.confirm.back")}
+        </button>
+      </div>
+    </form>
   );
 }

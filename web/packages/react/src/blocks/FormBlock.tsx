@@ -3,9 +3,9 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ActionButton, useBlockActions } from "../actions.tsx";
 import { formatTime } from "../clock.ts";
 import { useInlay } from "../context.ts";
-import { dropDraft, loadDraft, saveDraft } from "../form/draft.ts";
+import { dropDraft } from "../form/draft.ts";
+import { Restored, useKept } from "../form/kept.tsx";
 import SchemaForm from "../form/SchemaForm.tsx";
-import { withoutSecrets } from "../form/ui.ts";
 import { Values } from "../form/Values.tsx";
 import { loadFormWords } from "../form/words.ts";
 import { standsAlone } from "../host.ts";
@@ -15,9 +15,6 @@ import type { BlockProps } from "../registry.ts";
 loadFormWords();
 
 type Data = Record<string, unknown>;
-
-/** How long typing may go on before a draft is kept. */
-const DRAFT_MS = 300;
 
 /** The action that sends a form: `submit`, else the first that the server runs. */
 export function submitAction(block: Block): Action | undefined {
@@ -82,15 +79,14 @@ function Open({
   const actions = useBlockActions(block, messageId);
   const submit = submitAction(block);
   const { uiSchema } = payload;
-  const [draft, setDraft] = useState(() => loadDraft(block.id));
-  const [round, setRound] = useState(0);
+  const keep = useKept(block.id, uiSchema);
+  const { draft, round } = keep;
   const [failure, setFailure] = useState<ActionOutcome | null>(null);
   const failed = useRef<{ sent: string; retry: ActionOutcome["retry"] }>({
     sent: "",
     retry: undefined,
   });
   const initial = useMemo(() => ({ ...payload.defaults, ...draft }), [payload.defaults, draft]);
-  const keep = useKept(block.id, uiSchema);
   const violations = useMemo(() => violationsOf(failure?.error), [failure]);
   const busy = off || (submit !== undefined && actions.standing(submit).busy);
   const others = block.actions?.filter((a) => a !== submit && standsAlone(a)) ?? [];
@@ -116,22 +112,13 @@ function Open({
   return (
     <>
       {draft && (
-        <p className="inlay-block-note">
-          <span>{t("chat.form.restored")}</span>
-          <button
-            type="button"
-            className="inlay-quiet"
-            onClick={() => {
-              keep.drop();
-              onEdit(null);
-              setDraft(null);
-              setFailure(null);
-              setRound(round + 1);
-            }}
-          >
-            {t("chat.form.startOver")}
-          </button>
-        </p>
+        <Restored
+          onRestart={() => {
+            keep.restart();
+            onEdit(null);
+            setFailure(null);
+          }}
+        />
       )}
       <SchemaForm
         key={round}
@@ -189,39 +176,6 @@ function submitText(ui: unknown): string | undefined {
   const options = isObject(ui) ? ui["ui:submitButtonOptions"] : undefined;
   const text = isObject(options) ? options.submitText : undefined;
   return typeof text === "string" && text !== "" ? text : undefined;
-}
-
-/** Keeps what is typed, a little later, and at the latest when the page goes. */
-function useKept(blockId: string, ui: unknown) {
-  const wait = useRef<{ timer: ReturnType<typeof setTimeout>; values: Data } | null>(null);
-  const kept = useMemo(
-    () => ({
-      save: (values: Data) => {
-        if (wait.current) clearTimeout(wait.current.timer);
-        wait.current = { timer: setTimeout(() => kept.flush(), DRAFT_MS), values };
-      },
-      flush: () => {
-        if (!wait.current) return;
-        clearTimeout(wait.current.timer);
-        saveDraft(blockId, withoutSecrets(wait.current.values, ui) as Data);
-        wait.current = null;
-      },
-      drop: () => {
-        if (wait.current) clearTimeout(wait.current.timer);
-        wait.current = null;
-        dropDraft(blockId);
-      },
-    }),
-    [blockId, ui],
-  );
-  useEffect(() => {
-    window.addEventListener("pagehide", kept.flush);
-    return () => {
-      window.removeEventListener("pagehide", kept.flush);
-      kept.flush();
-    };
-  }, [kept]);
-  return kept;
 }
 
 /** What was sent, when, and what came of it. */

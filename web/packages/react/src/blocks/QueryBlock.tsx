@@ -26,11 +26,47 @@ export function runAction(actions: readonly Action[] | undefined): Action | unde
   return api.find((a) => a.action === "run_query") ?? api.find((a) => a.id === "run");
 }
 
-/** Whether the server takes another time than the block's. */
-function takesRange(action: Action | undefined): boolean {
+/** What the server takes of other times than the block's. */
+interface RangeRule {
+  /** The longest span, as the server writes it. */
+  longest: string | undefined;
+  /** The span up to now that it takes when nobody says another. */
+  standard: string | undefined;
+}
+
+/** The rule of an action; null when it takes no other time. */
+function rangeRule(action: Action | undefined): RangeRule | null {
   const schema = action?.inputSchema;
   const properties = isObject(schema) ? schema.properties : undefined;
-  return isObject(properties) && Object.hasOwn(properties, "timeRange");
+  if (!isObject(properties) || !Object.hasOwn(properties, "timeRange")) return null;
+  const range = isObject(properties.timeRange) ? properties.timeRange : {};
+  const spanOf = (value: unknown) =>
+    typeof value === "string" && lengthOf(value) !== undefined ? value : undefined;
+  return {
+    longest: spanOf(range["x-max-range"]),
+    standard: spanOf(range["x-default-range"]),
+  };
+}
+
+const units: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** The milliseconds of a span such as 24h. */
+function lengthOf(span: string): number | undefined {
+  const [, count, unit = ""] = /^([1-9]\d{0,8})([smhdw])$/.exec(span) ?? [];
+  return count === undefined ? undefined : Number(count) * (units[unit] ?? 0);
+}
+
+/** The time that was chosen: none is the block's own. */
+interface Choice {
+  range: QueryTimeRange | null;
+  /** Why it cannot be asked for. */
+  wrong?: string | undefined;
 }
 
 /** Draws a `query` block: the statement, the time it looks at, and what can be done with it. */
@@ -43,7 +79,8 @@ export default function QueryBlock({
   const { t, lang } = useInlay();
   const { standing, run } = useBlockActions(block, messageId);
   const runs = runAction(block.actions);
-  const [range, setRange] = useState<QueryTimeRange | null>(null);
+  const rule = rangeRule(runs);
+  const [{ range, wrong }, setChoice] = useState<Choice>({ range: null });
   const others =
     block.actions?.filter((a) => a !== runs && a.id !== "copy" && standsAlone(a)) ?? [];
   const copy = block.actions?.find((a) => a.kind === "local" && (a.action ?? a.id) === "copy");
@@ -67,7 +104,7 @@ export default function QueryBlock({
           <CodeText code={statement} lang={payload.lang.toLowerCase()} streaming={loading} />
         </pre>
       </figure>
-      {timeRange && !takesRange(runs) && (
+      {timeRange && !rule && (
         <p className="inlay-muted inlay-query-time">
           {t("chat.query.range")}: {rangeText(timeRange, t, lang)}
         </p>
@@ -76,8 +113,13 @@ export default function QueryBlock({
         <div className="inlay-actions inlay-query-foot">
           {runs && own && (
             <>
-              {takesRange(runs) && (
-                <RangeChooser given={timeRange} onChange={setRange} disabled={own.busy} />
+              {rule && (
+                <RangeChooser
+                  given={timeRange}
+                  rule={rule}
+                  onChange={setChoice}
+                  disabled={own.busy}
+                />
               )}
               <button
                 type="button"
@@ -85,10 +127,11 @@ export default function QueryBlock({
                 data-style={runs.style ?? "primary"}
                 data-action-id={runs.id}
                 disabled={own.disabled}
-                aria-disabled={own.busy}
+                aria-disabled={own.busy || wrong !== undefined}
                 aria-busy={own.busy}
                 onClick={() => {
-                  if (!own.busy) void run(runs, range ? { timeRange: range } : {});
+                  if (!own.busy && wrong === undefined)
+                    void run(runs, range ? { timeRange: range } : {});
                 }}
               >
                 {own.busy ? t("chat.query.running") : runs.label}
@@ -99,6 +142,11 @@ export default function QueryBlock({
             <ActionButton key={action.id} block={block} messageId={messageId} action={action} />
           ))}
           <StateLine block={block} />
+          {wrong !== undefined && (
+            <p className="inlay-field-error" role="alert">
+              {wrong}
+            </p>
+          )}
         </div>
       )}
     </>
@@ -116,32 +164,54 @@ function spanText(span: string, t: Translate): string {
   return text.startsWith("chat.") ? span : text;
 }
 
-/** A range in words: "Last 1 hour", or its two ends. */
-function rangeText({ from, to }: QueryTimeRange, t: Translate, lang: string): string {
-  const span =
-    typeof from === "string" && to === "now" ? /^now-(\d+[mhd])$/.exec(from)?.[1] : undefined;
-  if (span) return t("chat.query.preset.last", { span: spanText(span, t) });
-  return `${momentText(from, lang)} – ${momentText(to, lang)}`;
+/** The span up to now that a range is, if it is one. */
+function spanOf({ from, to }: QueryTimeRange): string | undefined {
+  return typeof from === "string" && to === "now"
+    ? /^now-(\d+[smhdw])$/.exec(from)?.[1]
+    : undefined;
 }
 
-/** The time to look at: the block's own, a span up to now, or any two ends. The server says how long it may be. */
+/** A range in words: "Last 1 hour", or its two ends. */
+function rangeText(range: QueryTimeRange, t: Translate, lang: string): string {
+  const span = spanOf(range);
+  if (span) return t("chat.query.preset.last", { span: spanText(span, t) });
+  return `${momentText(range.from, lang)} – ${momentText(range.to, lang)}`;
+}
+
+/** The time to look at: the block's own, a span up to now, or any two ends; none longer than the server lets it be. */
 function RangeChooser({
   given,
+  rule: { longest, standard },
   onChange,
   disabled,
 }: {
   given: QueryTimeRange | undefined;
-  onChange(range: QueryTimeRange | null): void;
+  rule: RangeRule;
+  onChange(choice: Choice): void;
   disabled: boolean;
 }) {
   const { t, lang } = useInlay();
   const id = useId();
   const [choice, setChoice] = useState("");
   const [ends, setEnds] = useState({ from: "", to: "" });
+  const most = longest === undefined ? undefined : lengthOf(longest);
+  const own = given ? spanOf(given) : standard;
+  const offered = spans.filter((span) => most === undefined || (lengthOf(span) ?? 0) <= most);
+  const all: string[] = [...offered];
+  if (longest !== undefined && !offered.some((span) => lengthOf(span) === most)) all.push(longest);
   const custom = (next: { from: string; to: string }) => {
     setEnds(next);
-    const whole = next.from !== "" && next.to !== "";
-    onChange(whole ? { from: zonedMoment(next.from), to: zonedMoment(next.to) } : null);
+    if (next.from === "" || next.to === "") {
+      onChange({ range: null, wrong: t("chat.query.incomplete") });
+      return;
+    }
+    const length = new Date(next.to).getTime() - new Date(next.from).getTime();
+    let wrong: string | undefined;
+    if (length <= 0) wrong = t("chat.query.backwards");
+    else if (longest !== undefined && most !== undefined && length > most) {
+      wrong = t("chat.query.tooLong", { span: spanText(longest, t) });
+    }
+    onChange({ range: { from: zonedMoment(next.from), to: zonedMoment(next.to) }, wrong });
   };
   return (
     <span className="inlay-query-range">
@@ -156,21 +226,31 @@ function RangeChooser({
         onChange={({ target }) => {
           setChoice(target.value);
           if (target.value !== "custom") {
-            onChange(target.value === "" ? null : { from: `now-${target.value}`, to: "now" });
+            const range = { from: `now-${target.value}`, to: "now" };
+            onChange({ range: target.value === "" ? null : range });
             return;
           }
           const now = Date.now();
-          const start = parseMoment(given?.from) ? given?.from : now - 3_600_000;
+          const hour = Math.min(3_600_000, most ?? Number.POSITIVE_INFINITY);
+          const start = parseMoment(given?.from) ? given?.from : now - hour;
           const end = parseMoment(given?.to) ? given?.to : now;
           custom({ from: localOf(start), to: localOf(end) });
         }}
       >
-        <option value="">{given ? rangeText(given, t, lang) : t("chat.query.range")}</option>
-        {spans.map((span) => (
-          <option key={span} value={span}>
-            {t("chat.query.preset.last", { span: spanText(span, t) })}
-          </option>
-        ))}
+        <option value="">
+          {given
+            ? rangeText(given, t, lang)
+            : standard
+              ? rangeText({ from: `now-${standard}`, to: "now" }, t, lang)
+              : t("chat.query.range")}
+        </option>
+        {all
+          .filter((span) => span !== own)
+          .map((span) => (
+            <option key={span} value={span}>
+              {t("chat.query.preset.last", { span: spanText(span, t) })}
+            </option>
+          ))}
         <option value="custom">{t("chat.query.preset.custom")}</option>
       </select>
       {choice === "custom" &&

@@ -1,11 +1,12 @@
 import { type QuestionPayload, violationsOf } from "@inlay-ui/client";
 import { lazy, Suspense, useId, useMemo, useState } from "react";
 import { useInlay } from "../context.ts";
+import { type Kept, Restored, useKept } from "../form/kept.tsx";
 import { Values } from "../form/Values.tsx";
 import { failureText, stateOf, succeeded } from "../outcome.ts";
 import type { BlockProps } from "../registry.ts";
 import { Skeleton } from "../Skeleton.tsx";
-import { Ask, useAnswers } from "./ask.tsx";
+import { Ask, isOver, useAnswers } from "./ask.tsx";
 
 const SchemaForm = lazy(() => import("../form/SchemaForm.tsx"));
 
@@ -26,11 +27,23 @@ export default function QuestionBlock({ block, payload, messageId }: BlockProps<
   const violations = useMemo(() => violationsOf(failure), [failure]);
   const { busy } = standing(answer);
   const { schema, uiSchema, options = [] } = payload;
+  const keep = useKept(block.id, uiSchema, isOver(block));
+  const { draft, round } = keep;
   const send = async (value: Record<string, unknown>) => {
     setFailure(null);
+    keep.flush();
     const outcome = await run(answer, value, { quiet: true });
-    if (!succeeded(outcome) && outcome.status === "failed") setFailure(outcome.error ?? null);
+    if (succeeded(outcome)) keep.drop();
+    else if (outcome.status === "failed") setFailure(outcome.error ?? null);
   };
+  const restored = draft && (
+    <Restored
+      onRestart={() => {
+        keep.restart();
+        setFailure(null);
+      }}
+    />
+  );
   const failed = failure !== null && violations.length === 0 && (
     <p className="inlay-field-error" role="alert">
       {failureText(t, failure, answer.feedback?.failureToast)}
@@ -53,12 +66,15 @@ export default function QuestionBlock({ block, payload, messageId }: BlockProps<
         if (schema) {
           return (
             <Suspense fallback={<Skeleton height={160} />}>
+              {restored}
               <SchemaForm
+                key={round}
                 schema={schema}
                 uiSchema={uiSchema}
-                values={{}}
+                values={draft ?? {}}
                 disabled={off || busy}
                 violations={violations}
+                onChange={keep.save}
                 onSubmit={(values) => void send(values)}
                 buttons={(waiting) => (
                   <>
@@ -101,8 +117,11 @@ export default function QuestionBlock({ block, payload, messageId }: BlockProps<
         return (
           <>
             {failed}
+            {restored}
             <Own
+              key={round}
               payload={payload}
+              kept={keep}
               label={answer.label}
               busy={busy}
               off={off}
@@ -136,12 +155,14 @@ function Submit({ label, busy, off }: { label: string; busy: boolean; off: boole
 /** Options to mark, and words of one's own. */
 function Own({
   payload,
+  kept,
   label,
   busy,
   off,
   onSend,
 }: {
   payload: QuestionPayload;
+  kept: Kept;
   label: string;
   busy: boolean;
   off: boolean;
@@ -150,9 +171,23 @@ function Own({
   const { t } = useInlay();
   const id = useId();
   const { options = [], multiple } = payload;
-  const [chosen, setChosen] = useState<readonly string[]>([]);
-  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState<readonly string[]>(() => {
+    const before = kept.draft?.choices;
+    const known = options.filter((o) => Array.isArray(before) && before.includes(o.id));
+    return known.map((o) => o.id).slice(0, multiple ? undefined : 1);
+  });
+  const [text, setText] = useState(() => {
+    const before = kept.draft?.text;
+    return typeof before === "string" ? before : "";
+  });
   const [missing, setMissing] = useState(false);
+  const change = (choices: readonly string[], words: string) => {
+    setMissing(false);
+    setChosen(choices);
+    setText(words);
+    if (choices.length > 0 || words !== "") kept.save({ choices, text: words });
+    else kept.drop();
+  };
   const free = options.length === 0 || payload.allowText;
   const words = text.trim();
   return (
@@ -180,15 +215,10 @@ function Own({
                 disabled={busy || off}
                 checked={chosen.includes(option.id)}
                 onChange={({ target }) => {
-                  setMissing(false);
-                  if (!multiple) setChosen([option.id]);
-                  else {
-                    setChosen(
-                      options
-                        .map((o) => o.id)
-                        .filter((o) => (o === option.id ? target.checked : chosen.includes(o))),
-                    );
-                  }
+                  const among = options
+                    .map((o) => o.id)
+                    .filter((o) => (o === option.id ? target.checked : chosen.includes(o)));
+                  change(multiple ? among : [option.id], text);
                 }}
               />
               <span>
@@ -213,10 +243,7 @@ function Own({
             maxLength={4000}
             disabled={busy || off}
             value={text}
-            onChange={({ target }) => {
-              setMissing(false);
-              setText(target.value);
-            }}
+            onChange={({ target }) => change(chosen, target.value)}
           />
         </div>
       )}

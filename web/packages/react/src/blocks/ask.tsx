@@ -41,6 +41,12 @@ export function useAnswers(block: Block, messageId: string) {
   return { ...actions, known };
 }
 
+/** Whether a question takes no answer any more. */
+export function isOver(block: Block): boolean {
+  const state = stateOf(block);
+  return state?.locked === true && state.status !== "submitting";
+}
+
 /** A question with its detail, the time it stands open, and below it the ways to answer, or the answer. */
 export function Ask({
   block,
@@ -68,7 +74,7 @@ export function Ask({
   const id = useId();
   const state = stateOf(block);
   const left = useLeft(expiresAt);
-  const over = state?.locked === true && state.status !== "submitting";
+  const over = isOver(block);
   const late = !over && left === 0;
   return (
     <fieldset className="inlay-ask" data-tone={tone} aria-labelledby={id}>
