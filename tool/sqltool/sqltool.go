@@ -18,7 +18,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // the driver "sqlite" too
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Config describes a database.
@@ -210,13 +211,11 @@ func (s *Source) Run(ctx context.Context, st *Statement, values []any) (*Result,
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	// SQLite's connections are read-only themselves; its driver has no such
-	// transactions.
-	opts := &sql.TxOptions{ReadOnly: s.readOnly && s.dialect != SQLite}
-	tx, err := s.db.BeginTx(ctx, opts)
+	tx, done, err := s.begin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
+	defer done()
 	defer tx.Rollback()
 	res, err := s.run(ctx, tx, st, args)
 	if err != nil {
@@ -233,6 +232,28 @@ func (s *Source) Run(ctx context.Context, st *Statement, values []any) (*Result,
 		return nil, fmt.Errorf("%w: %w", ErrCommit, err)
 	}
 	return res, nil
+}
+
+// begin begins a transaction; done gives back what it holds when it has ended.
+func (s *Source) begin(ctx context.Context) (tx *sql.Tx, done func(), err error) {
+	if s.dialect != SQLite || !s.readOnly {
+		tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.readOnly})
+		return tx, func() {}, err
+	}
+	// SQLite's connections are read-only themselves; its driver has no such
+	// transactions. It works in this process: no value in a query may be larger
+	// than the answer may be.
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err = sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, s.maxBytes); err == nil {
+		tx, err = conn.BeginTx(ctx, nil)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return tx, func() { _ = conn.Close() }, nil // it goes back; never fails then
 }
 
 func (s *Source) run(ctx context.Context, tx *sql.Tx, st *Statement, args []any) (*Result, error) {

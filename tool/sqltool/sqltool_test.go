@@ -188,6 +188,27 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
+// A statement that makes values larger than any answer is refused by the
+// database before it has taken the memory. What lies in the tables is not bound
+// by that.
+func TestHugeValues(t *testing.T) {
+	write, read := writtenSQLite(t)
+	run(t, write, "CREATE TABLE files (name TEXT, body BLOB)")
+	run(t, write, "INSERT INTO files VALUES ('a', zeroblob(20000000))")
+	for _, query := range []string{
+		"SELECT length(hex(zeroblob(400000000))) AS n",
+		"SELECT length(replace(hex(zeroblob(2000000)), '0', 'aaaaaaaaaaaaaaaaaaaa')) AS n",
+		"SELECT length(printf('%.*c', 900000000, 'x')) AS n",
+	} {
+		if res, err := try(read, query); err == nil || !strings.Contains(err.Error(), "too big") {
+			t.Errorf("%s: %v, %v", query, res, err)
+		}
+	}
+	if got := rowsJSON(t, run(t, read, "SELECT name FROM files ORDER BY name")); got != `[{"name":"a"}]` {
+		t.Error(got)
+	}
+}
+
 func TestDSN(t *testing.T) {
 	cfg, err := mysqlConfig("mysql://ann:p%40ss@db.example.com/shop?charset=utf8mb4&multiStatements=true&interpolateParams=true&timeout=3s")
 	if err != nil {
