@@ -629,6 +629,10 @@ func testAudit(t *testing.T, s store.Store) {
 		"name":         {store.AuditQuery{Name: "share"}, func(e store.AuditEntry) bool { return e.Name == "share" }},
 		"since":        {store.AuditQuery{Since: all[9].At}, func(e store.AuditEntry) bool { return !e.At.Before(all[9].At) }},
 		"until":        {store.AuditQuery{Until: all[9].At}, func(e store.AuditEntry) bool { return e.At.Before(all[9].At) }},
+		"all of time": {store.AuditQuery{Since: time.Date(2, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)},
+			func(store.AuditEntry) bool { return true }},
+		"before all": {store.AuditQuery{Until: time.Date(2, 1, 1, 0, 0, 0, 0, time.UTC)}, func(store.AuditEntry) bool { return false }},
+		"after all":  {store.AuditQuery{Since: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}, func(store.AuditEntry) bool { return false }},
 		"everything": {store.AuditQuery{Owner: alice, Conversation: "c_1", Name: "share", Since: all[2].At, Until: all[22].At},
 			func(e store.AuditEntry) bool {
 				return e.Tenant == "acme" && e.User == "alice" && e.Conversation == "c_1" && e.Name == "share" && !e.At.Before(all[2].At) && e.At.Before(all[22].At)
