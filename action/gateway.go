@@ -458,7 +458,8 @@ func (g *Gateway) reserve(ctx context.Context, c *check) (store.ActionCall, stor
 	now := g.cfg.Now()
 	call := store.ActionCall{
 		ID: id.New("x"), Owner: c.req.Owner, Conversation: c.msg.Conversation, Msg: c.req.Msg, Block: c.req.Block,
-		Action: c.act.ID, Name: c.reg.Name, Key: c.req.Key, Fingerprint: c.print, Payload: secrets(c.block, c.payload),
+		Action: c.act.ID, Name: c.reg.Name, Key: c.req.Key, Fingerprint: c.print,
+		Payload: secrets(c.block, c.payload, c.act.InputSchema, c.reg.Schema),
 		TraceID: c.req.TraceID, Lang: c.req.Caller.Lang, Status: store.CallRunning,
 		Holder: g.cfg.Instance, LeaseUntil: now.Add(g.cfg.Limits.Lease), StartedAt: now,
 	}

@@ -707,19 +707,22 @@ func TestPromptAction(t *testing.T) {
 	}
 }
 
-// A deleted conversation takes its calls with it, also one that runs.
+// A deleted conversation takes its calls with it, also one that runs: what was
+// done is answered and audited all the same.
 func TestDeletedMeanwhile(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, export(func(context.Context, Call, *tool.Out) (Result, error) {
 		close(began)
 		<-release
-		return Result{}, nil
+		return Result{Value: 7}, nil
 	}))
 	m := r.show("form")
 	req := r.press(m, "submit", `{"name":"x"}`)
+	var a Answer
 	done := make(chan error, 1)
 	go func() {
-		_, err := r.g.Do(context.Background(), req)
+		var err error
+		a, err = r.g.Do(context.Background(), req)
 		done <- err
 	}()
 	<-began
@@ -727,8 +730,11 @@ func TestDeletedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(release)
-	if err := <-done; codeOf(err) != CodeRunning {
-		t.Errorf("its answer: %v", err)
+	if err := <-done; err != nil || a.Status != 200 || !strings.Contains(string(a.Body), `"result":7`) {
+		t.Errorf("its answer: %d %s, %v", a.Status, a.Body, err)
+	}
+	if got := r.audit(m.Conversation); !slices.Equal(got, []string{"allowed done"}) {
+		t.Errorf("audit %v", got)
 	}
 	r.refused(CodeNotFound, req)
 }

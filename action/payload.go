@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/inlay-ui/inlay/block"
@@ -94,23 +95,39 @@ func fingerprint(req *Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// secrets takes out of a form's values what its password fields hold: it is
-// used and not kept.
-func secrets(b block.Block, payload json.RawMessage) json.RawMessage {
-	if b.Type != "form" && b.Type != "confirm" && b.Type != "question" {
-		return payload
-	}
-	var form struct {
+// secrets takes out of values what is a password: it is used and not kept. What
+// is one the block's form says, and the action's own schemas.
+func secrets(b block.Block, payload json.RawMessage, schemas ...json.RawMessage) json.RawMessage {
+	type form struct {
 		Schema   map[string]any `json:"schema"`
 		UISchema map[string]any `json:"uiSchema"`
+	}
+	var forms []form
+	if b.Type == "form" || b.Type == "confirm" || b.Type == "question" {
+		var f form
+		if json.Unmarshal(b.Payload, &f) != nil {
+			return json.RawMessage("{}")
+		}
+		forms = append(forms, f)
+	}
+	for _, raw := range schemas {
+		var f form
+		if len(raw) > 0 && json.Unmarshal(raw, &f.Schema) != nil {
+			return json.RawMessage("{}")
+		}
+		forms = append(forms, f)
 	}
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(payload))
 	dec.UseNumber()
-	if json.Unmarshal(b.Payload, &form) != nil || dec.Decode(&v) != nil {
+	if dec.Decode(&v) != nil {
 		return json.RawMessage("{}")
 	}
-	if !strip(v, form.Schema, form.UISchema, form.Schema) {
+	found := false
+	for _, f := range forms {
+		found = strip(v, f.Schema, f.UISchema, f.Schema) || found
+	}
+	if !found {
 		return payload
 	}
 	out, err := canonicalOf(v)
@@ -137,7 +154,7 @@ func strip(v any, schema, ui, root map[string]any) bool {
 		}
 	case []any:
 		for i, item := range v {
-			s, u := section(deref(schema, root), "items"), section(ui, "items")
+			s, u := deref(section(deref(schema, root), "items"), root), section(ui, "items")
 			if isSecret(s, u) {
 				v[i] = ""
 				found = true
@@ -154,13 +171,20 @@ func section(m map[string]any, name string) map[string]any {
 	return s
 }
 
-// deref follows a reference into the schema's definitions, once.
+// deref follows references into the schema's definitions, a few of them.
 func deref(schema, root map[string]any) map[string]any {
-	ref, _ := schema["$ref"].(string)
-	for _, place := range []string{"definitions", "$defs"} {
-		if name, ok := strings.CutPrefix(ref, "#/"+place+"/"); ok {
-			return section(section(root, place), name)
+	for range 8 {
+		ref, _ := schema["$ref"].(string)
+		to := map[string]any(nil)
+		for _, place := range []string{"definitions", "$defs"} {
+			if name, ok := strings.CutPrefix(ref, "#/"+place+"/"); ok {
+				to = section(section(root, place), name)
+			}
 		}
+		if to == nil {
+			break
+		}
+		schema = to
 	}
 	return schema
 }
@@ -192,14 +216,22 @@ func propertyIn(schema map[string]any, name string, root map[string]any, depth i
 			return p
 		}
 	}
-	deps := section(schema, "dependencies")
-	for _, d := range deps {
+	for _, d := range section(schema, "dependencies") {
 		m, _ := d.(map[string]any)
 		if p := propertyIn(m, name, root, depth-1); p != nil {
 			return p
 		}
 	}
-	return nil
+	for pattern, d := range section(schema, "patternProperties") {
+		// One that only a browser can read is taken to mean every member.
+		if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(name) {
+			continue
+		}
+		if m, ok := d.(map[string]any); ok {
+			return deref(m, root)
+		}
+	}
+	return deref(section(schema, "additionalProperties"), root)
 }
 
 func isSecret(schema, ui map[string]any) bool {

@@ -473,12 +473,35 @@ func (j *job) finish(ctx context.Context, e end) (Answer, error) {
 		f.Answer = func(store.BlockState) ([]byte, error) { return j.call.Answer, nil }
 	}
 	call, st, err := g.store(ctx, f)
+	if errors.Is(err, store.ErrStaleLease) {
+		return j.lost(ctx, f)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
 	j.call, j.state = call, st
 	g.remember(call, c.reg)
 	return Answer{Status: call.HTTPStatus, Body: call.Answer, Replayed: nothingNew}, nil
+}
+
+// lost ends a call that is not this process's any more: somebody else took it
+// over and ends it, or it went with its conversation. That hides nothing: what
+// was done is in the audit log, and the person is answered.
+func (j *job) lost(ctx context.Context, f store.ActionFinish) (Answer, error) {
+	st, g := j.state, j.g
+	if _, err := g.cfg.Store.MessageOf(ctx, j.call.Msg); !errors.Is(err, store.ErrNotFound) {
+		return Answer{}, running()
+	}
+	f.Audit.RevAfter = st.Rev
+	if f.State != nil {
+		st.Rev, st.State, st.Locked = st.Rev+1, f.State, f.Locked
+		f.Audit.RevAfter = st.Rev
+	}
+	if err := g.cfg.Store.AppendAudit(ctx, f.Audit); err != nil {
+		return Answer{}, fmt.Errorf("write audit log: %w", err)
+	}
+	body, err := f.Answer(st)
+	return Answer{Status: f.HTTPStatus, Body: body}, err
 }
 
 // store ends a call, waiting out a store that is busy: what happened must not
@@ -491,7 +514,7 @@ func (g *Gateway) store(ctx context.Context, f store.ActionFinish) (store.Action
 		case err == nil:
 			return call, st, nil
 		case errors.Is(err, store.ErrStaleLease):
-			return call, st, running() // somebody else took it over, and ends it
+			return call, st, err
 		case !(errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrFull)) || attempt == 8:
 			return call, st, fmt.Errorf("store the outcome of %s: %w", f.ID, err)
 		}

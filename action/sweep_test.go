@@ -337,4 +337,19 @@ func TestSecrets(t *testing.T) {
 	if got := secrets(block.Block{Type: "table"}, json.RawMessage(`{"pin":"1"}`)); string(got) != `{"pin":"1"}` {
 		t.Errorf("%s", got)
 	}
+	// What an action's own schema calls secret is so on every block.
+	own := json.RawMessage(`{"type":"object","properties":{"pin":{"type":"string","writeOnly":true},"user":{"$ref":"#/$defs/a"}},
+		"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"string","format":"password"}}}`)
+	for _, b := range []block.Block{{Type: "table"}, {Type: "form", Payload: json.RawMessage(plainForm)}} {
+		if got := secrets(b, json.RawMessage(`{"id":1,"pin":"S","user":"S"}`), own); string(got) != `{"id":1}` {
+			t.Errorf("on %s: kept %s", b.Type, got)
+		}
+	}
+	// Also in members that only a rule for all of them describes.
+	any := block.Block{Type: "form", Payload: json.RawMessage(`{"title":"x","schema":{"type":"object","properties":{"a":{"type":"string"}},
+		"patternProperties":{"^key_":{"type":"string","writeOnly":true}},
+		"additionalProperties":{"type":"object","properties":{"pass":{"type":"string","writeOnly":true}}}}}`)}
+	if got := secrets(any, json.RawMessage(`{"a":"1","key_a":"S","other":{"pass":"S","b":2}}`)); string(got) != `{"a":"1","other":{"b":2}}` {
+		t.Errorf("kept %s", got)
+	}
 }
