@@ -315,7 +315,7 @@ describe("actions", () => {
     await times.selectOption({ label: "From … to …" });
     await query.getByLabel("From").fill("2026-01-01T00:00");
     await saying(query, /At most 24 hours/);
-    await actionButton(query, "run").click();
+    await actionButton(query, "run").press("Enter");
     const [, after] = await server.messages(await conversationId(page));
     assert.deepEqual(types(after), types(message));
     assertClean(page);
