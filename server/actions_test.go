@@ -54,14 +54,13 @@ func testActions() []action.Def {
 
 // pressed is a button on a block, as a client sends it.
 type pressed struct {
-	r        *rig
-	msg, b   string
-	action   string
-	key      string
-	payload  any
-	rev      int
-	confirm  string
-	language string
+	r       *rig
+	msg, b  string
+	action  string
+	key     string
+	payload any
+	rev     int
+	confirm string
 }
 
 func (p pressed) body() map[string]any {

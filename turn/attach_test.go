@@ -123,11 +123,11 @@ func TestToolsMakeFiles(t *testing.T) {
 	}
 	var d drawer
 	r := newRig(t, turn.Config{OutFiles: &d}, []tool.Tool{tl}, calls(call("c1", "export", "{}")), step{text: "There."})
-	s, _, st := r.ask("export")
+	s, _, _ := r.ask("export")
 	r.follow(s.Msg, func(ctx context.Context, f *turn.Follow) error {
 		return f.Out(ctx, "x", nil, nil).File("y.txt").Bytes("text/plain", []byte("again"))
 	})
-	if _, st = r.wait(s); text(st) != "<file done>|There.|<file done>" {
+	if _, st := r.wait(s); text(st) != "<file done>|There.|<file done>" {
 		t.Error(text(st))
 	}
 	want := fmt.Sprintf("[alice/%s/x.txt=hello /%s/y.txt=again]", s.Conversation, s.Conversation)

@@ -540,7 +540,7 @@ func TestExpiry(t *testing.T) {
 	clock := func() time.Time { return time.Unix(0, now.Load()) }
 	r := newRig(t, turn.Config{Now: clock}, []tool.Tool{b.tool(t)},
 		calls(pay("c1", "Ann", 50)), step{text: "Nobody answered."}, calls(pay("c1", "Ann", 60)), step{text: "Too late."})
-	s, _, st := r.ask("pay Ann")
+	s, _, _ := r.ask("pay Ann")
 	if n, err := r.runner.Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}

@@ -64,7 +64,7 @@ func (r *Runner) Recover(ctx context.Context) (int, error) {
 			failures = append(failures, fmt.Errorf("read record: %w", err))
 			continue
 		}
-		if _, err := r.cfg.Store.TurnState(ctx, m.ID); err == nil {
+		if _, waits := r.cfg.Store.TurnState(ctx, m.ID); waits == nil {
 			// It died on its way out of a pause.
 			err = r.recoverLog(ctx, m.ID)
 		} else {
