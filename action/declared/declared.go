@@ -293,6 +293,10 @@ func sent(ctx context.Context, effect action.Effect, err error) error {
 	switch {
 	case errors.Is(err, httptool.ErrNotSent) && own.Code == block.CodeNotAuthorized:
 		return refusal("signin", block.CodeNotAuthorized, false)
+	case own.Err == httptool.ErrNotSent:
+		return err // the declaration's own words
+	case errors.Is(err, httptool.ErrNotSent) && !own.Retryable:
+		return refusal("unfit", own.Code, false)
 	case errors.Is(err, httptool.ErrNotSent):
 		return refusal("unreachable", own.Code, true)
 	case !errors.As(err, &status):
@@ -315,6 +319,7 @@ var words = map[string]action.Words{
 	"signin":      {"": "You need to sign in to do this.", "zh": "请先登录后再操作。"},
 	"forbidden":   {"": "You are not allowed to do this.", "zh": "你没有执行此操作的权限。"},
 	"unreachable": {"": "The service could not be reached. Nothing was changed.", "zh": "暂时无法连接业务系统，未做任何修改。"},
+	"unfit":       {"": "This cannot be done with these values. Nothing was changed.", "zh": "无法用这些值执行该操作，未做任何修改。"},
 	"busy":        {"": "The service is busy. Nothing was changed.", "zh": "业务系统繁忙，未做任何修改。"},
 	"missing":     {"": "What this is about does not exist any more.", "zh": "操作对象已不存在。"},
 	"refused":     {"": "The service refused this. Nothing was changed.", "zh": "业务系统拒绝了此操作，未做任何修改。"},

@@ -120,8 +120,19 @@ func TestHTTPOutcomes(t *testing.T) {
 	if d, err = HTTP(write, closed, httptool.Request{Method: "POST", Path: "/x"}, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(t, d, `{}`); !certain(err) {
+	var own *tool.Error
+	if _, err := run(t, d, `{}`); !certain(err) || !errors.As(err, &own) || !own.Retryable || !strings.Contains(own.Message, "reached") {
 		t.Errorf("connection refused: %v", err)
+	}
+	// What cannot be sent with these values is not the service's fault; words of
+	// the declaration stand.
+	for payload, words := range map[string]string{`{"order":".."}`: "these values", `{"order":""}`: "these values", `{"order":"1"}`: "Choose a date."} {
+		if d, err = HTTP(write, src, httptool.Request{Method: "POST", Path: "/x/{{.payload.order}}", Body: `error("Choose a date.")`}, nil, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(t, d, payload); !certain(err) || !errors.As(err, &own) || own.Retryable || !strings.Contains(own.Message, words) {
+			t.Errorf("%s: %v", payload, err)
+		}
 	}
 }
 
@@ -282,7 +293,7 @@ func TestInstant(t *testing.T) {
 			t.Errorf("%v: %s %v, want %s", v, iso(got), err, want)
 		}
 	}
-	for _, v := range []any{"", "yesterday", "now-", "now-1y", "now-1", "now - 1h", "now-9999999h", "2026-13-01", -1.0, 1e300, nil, true, []any{}} {
+	for _, v := range []any{"", "yesterday", "now-", "now-1y", "now-1", "now - 1h", "now-9999999h", "now-999999w", "now+99999w", "2026-13-01", -1.0, 1e300, nil, true, []any{}} {
 		if got, err := instant(v, now); err == nil {
 			t.Errorf("%v was read as %s", v, iso(got))
 		}

@@ -414,6 +414,9 @@ func instant(v any, now time.Time) (time.Time, error) {
 				return now, err
 			}
 			d := time.Duration(n) * units[m[3]].size
+			if d/units[m[3]].size != time.Duration(n) {
+				return now, fmt.Errorf("%s is too far away", v)
+			}
 			if m[1] == "-" {
 				d = -d
 			}
