@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -217,6 +218,28 @@ func (k KeysConfig) open(data string, lasting bool) (*signing.Ring, error) {
 		return nil, fmt.Errorf("keys.file: %w", err)
 	}
 	return signing.Load(k.File)
+}
+
+// check reads the keys where they are and makes none.
+func (k KeysConfig) check() error {
+	if k.Env != "" {
+		_, err := k.open("", true)
+		return err
+	}
+	if k.File == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(k.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // made when the server starts
+	}
+	if err == nil {
+		_, err = signing.Parse(raw)
+	}
+	if err != nil {
+		return fmt.Errorf("keys.file: %s: %w", k.File, err)
+	}
+	return nil
 }
 
 // permits says whether a caller's claims let them in.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/inlay-ui/inlay/asset/s3"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/internal/nearest"
 	"github.com/inlay-ui/inlay/model"
@@ -37,6 +38,14 @@ func (c Config) Check(ctx context.Context) error {
 		return err
 	}
 	if _, err := app.newModel(); err != nil {
+		return err
+	}
+	if c.Backend == nil {
+		if _, err := c.databasePath(); err != nil {
+			return err
+		}
+	}
+	if err := c.Keys.check(); err != nil {
 		return err
 	}
 	if err := c.Assets.check(); err != nil {
@@ -78,16 +87,12 @@ func (c Config) checkActions(s *sources, tools *tool.Set) error {
 		return err
 	}
 	_, err = c.declaredActions(s, tools)
-	if c.Keys.Env != "" {
-		_, keyErr := c.Keys.open("", true)
-		err = errors.Join(err, keyErr)
-	}
 	return err
 }
 
 // Doctor looks at everything an installation needs: the configuration, the
-// data directory, the address, every source and the model, which is asked one
-// short question.
+// data directory, the address, the bucket of files, every source and the model,
+// which is asked one short question.
 func (c Config) Doctor(ctx context.Context) []Finding {
 	var found []Finding
 	note := func(what, detail string, err error, cure string) {
@@ -106,6 +111,13 @@ func (c Config) Doctor(ctx context.Context) []Finding {
 		data = DefaultData
 	}
 	note("data directory", data, writable(data), "make the directory writable or name another with --data")
+	if c.Keys == (KeysConfig{}) && c.Backend == nil {
+		file := filepath.Join(data, "keys.json")
+		if err := (KeysConfig{File: file}).check(); err != nil {
+			note("signing keys", file, err, "mend the file or take it away: a new one is made")
+		}
+	}
+	c.pingBucket(ctx, note)
 	addr, detail := c.Addr, c.Addr
 	if addr == "" {
 		addr, detail = DefaultAddr, DefaultAddr
@@ -136,6 +148,17 @@ func writable(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(filepath.Clean(f.Name())))
+}
+
+func (c Config) pingBucket(ctx context.Context, note func(what, detail string, err error, cure string)) {
+	o, err := s3.Parse(c.Assets.URL)
+	if err != nil || c.Blobs != nil {
+		return // files are on disk, or the program's own
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	_, err = s3.Open(ctx, o)
+	note("files", "bucket "+o.Bucket+" at "+o.Endpoint, err, "check the bucket's name, endpoint and region in assets.url, and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 }
 
 func (c Config) pingSources(ctx context.Context, note func(what, detail string, err error, cure string)) {

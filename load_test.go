@@ -120,6 +120,7 @@ func TestCheckErrors(t *testing.T) {
 		{"bad jq", sales + "tools: [{ name: a, description: b, source: sales, query: 'SELECT 1', block: { type: table, payload: '{' } }]", "payload"},
 		{"two kinds", "sources: { s: {} }", "exactly one of sql and http"},
 		{"DSN of no database", "sources: { s: { sql: { dsn: 'sqlit:x.db' } } }", `sources.s: sql: a DSN starts with sqlite:`},
+		{"store", "store: { url: 'postgres://x' }", `"postgres" is not a store`},
 		{"no DSN", "sources: { s: { sql: {} } }", "sources.s: sql: "},
 	} {
 		cfg, err := inlay.Load(write(t, c.yaml), nil)
@@ -185,6 +186,7 @@ func TestDoctor(t *testing.T) {
 		{"database that is not there", inlay.Config{Addr: "127.0.0.1:0", Sources: map[string]inlay.SourceConfig{
 			"shop": {SQL: &inlay.SQLSource{DSN: "sqlite:" + filepath.Join(t.TempDir(), "none.db")}},
 		}}, []string{"source shop"}},
+		{"bucket that cannot be reached", inlay.Config{Addr: "127.0.0.1:0", Assets: inlay.AssetsConfig{URL: "s3://samples?endpoint=http://127.0.0.1:1&region=x"}}, []string{"files"}},
 		{"model's endpoint", inlay.Config{Addr: "127.0.0.1:0", Model: inlay.ModelConfig{BaseURL: endpoint.URL, Name: "x"}}, []string{"model"}},
 	} {
 		if got := failing(c.cfg); !slices.Equal(got, c.want) {

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,9 @@ func Parse(data []byte) (*Ring, error) {
 	var f keyFile
 	if err := json.Unmarshal(data, &f); err != nil {
 		// What cannot be read may be a secret: its text stays out of the error.
+		if encoding := base64.CorruptInputError(0); errors.As(err, &encoding) {
+			return nil, errors.New("the secret of a signing key is not in base64")
+		}
 		return nil, errors.New("signing keys are not JSON of the form {\"keys\":[{\"id\",\"secret\"}]}")
 	}
 	if len(f.Keys) == 0 {
