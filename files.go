@@ -74,6 +74,9 @@ func (c AssetsConfig) check() error {
 	}
 	if len(c.Scan.Command) > 0 {
 		if _, err := exec.LookPath(c.Scan.Command[0]); err != nil {
+			if strings.ContainsAny(c.Scan.Command[0], " \t") {
+				return fmt.Errorf("assets.scan.command: %w; write the program and its arguments as a list: [clamdscan, -]", err)
+			}
 			return fmt.Errorf("assets.scan.command: %w", err)
 		}
 	}

@@ -128,6 +128,7 @@ func TestAssetsConfig(t *testing.T) {
 		"assets: {url: 's3://b?acl=public'}":                    "assets.url",
 		"assets: {accept: [image]}":                             "assets.accept",
 		"assets: {scan: {command: [/no/such/program]}}":         "assets.scan.command",
+		"assets: {scan: {command: /no/such/program -}}":         "as a list",
 		"assets: {max_byte: 5}":                                 "max_bytes",
 		"assets: {scan: {comand: [x]}}":                         "command",
 		"assets: {url: 's3://b/p?endpoint=https://s3.example'}": "",
