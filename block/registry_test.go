@@ -99,6 +99,15 @@ func TestSchemaErrors(t *testing.T) {
 	if msg := err.Error(); !strings.Contains(msg, "/a~1b: ") || !strings.Contains(msg, "; /c/0: ") {
 		t.Errorf("message %q", msg)
 	}
+	// What quotes the value is short, however large that is.
+	closed := MustCompileSchema("t", json.RawMessage(`{"properties":{"e":{"enum":["a"]}},"patternProperties":{"^k":{"type":"integer"}},"additionalProperties":false}`))
+	for _, value := range []string{
+		`{"` + strings.Repeat("x", 200_000) + `":1}`, `{"k` + strings.Repeat("x", 200_000) + `":"a"}`, `{"e":"` + strings.Repeat("x", 200_000) + `"}`,
+	} {
+		if err := closed.Validate(json.RawMessage(value)); !errors.As(err, &se) || len(err.Error()) > 2000 {
+			t.Errorf("%d bytes about %.20s", len(err.Error()), value)
+		}
+	}
 }
 
 func TestPatternsAreBounded(t *testing.T) {

@@ -104,6 +104,9 @@ func violationsOf(ve *jsonschema.ValidationError) *SchemaError {
 	return se
 }
 
+// maxViolation bounds the path and the words of a violation in bytes.
+const maxViolation = 400
+
 var english = message.NewPrinter(language.English)
 
 func collect(ve *jsonschema.ValidationError, into *SchemaError) {
@@ -116,9 +119,10 @@ func collect(ve *jsonschema.ValidationError, into *SchemaError) {
 	if _, ok := ve.ErrorKind.(*kind.Schema); ok {
 		return
 	}
+	// Both quote the value, which may be as large as it likes.
 	into.Violations = append(into.Violations, Violation{
-		Path:    jsonx.Pointer(ve.InstanceLocation...),
-		Message: ve.ErrorKind.LocalizedString(english),
+		Path:    clip(jsonx.Pointer(ve.InstanceLocation...), maxViolation),
+		Message: clip(ve.ErrorKind.LocalizedString(english), maxViolation),
 	})
 }
 

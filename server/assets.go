@@ -162,8 +162,8 @@ func (s *server) postForm(w http.ResponseWriter, r *http.Request, boundary strin
 	return oneFile()
 }
 
-// broken marks an error of a form as one of its sender: mime/multipart has no
-// type for them.
+// broken marks an error of a body or form as one of its sender: neither
+// net/http nor mime/multipart has a type for them.
 func broken(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -199,8 +199,11 @@ func (b *arriving) Read(p []byte) (int, error) {
 		_ = b.rc.SetReadDeadline(b.until) // none can be set: none was
 	}
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		_ = b.rc.SetReadDeadline(time.Time{})
+	case err != nil:
+		err = broken(err)
 	}
 	return n, err
 }

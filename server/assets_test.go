@@ -362,6 +362,29 @@ func TestUploadCutOff(t *testing.T) {
 	}
 }
 
+// A body that cannot be read is its sender's, and leaves nothing.
+func TestUploadGarbled(t *testing.T) {
+	f := newFileRig(t, nil)
+	for _, body := range []string{"zz\r\n", "5\r\nhello\r\nzz\r\n", "ffffffffffffffffff\r\n"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(f.srv.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = fmt.Fprintf(conn, "POST /v1/assets?name=a.txt HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n%s", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") || !strings.Contains(string(answer), "invalid_request") {
+			t.Errorf("%q: %q, %v", body, answer, err)
+		}
+		_ = conn.Close()
+	}
+	if list, err := f.store.StaleAssets(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(list) > 0 {
+		t.Errorf("left %+v, %v", list, err)
+	}
+}
+
 // Another's file is not found, whatever is done with it.
 func TestFileIsolation(t *testing.T) {
 	f := newFileRig(t, nil)
