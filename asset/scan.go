@@ -1,6 +1,7 @@
 package asset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,8 @@ func (c Command) Scan(ctx context.Context, r io.Reader) (bool, error) {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Stdin = r
 	cmd.WaitDelay = time.Second
+	var said head
+	cmd.Stderr = &said
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -50,7 +53,18 @@ func (c Command) Scan(ctx context.Context, r io.Reader) (bool, error) {
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
 		return false, nil
 	}
+	if text := bytes.TrimSpace(said); len(text) > 0 {
+		return false, fmt.Errorf("scan: %w: %s", err, text)
+	}
 	return false, fmt.Errorf("scan: %w", err)
+}
+
+// head keeps the beginning of what is written to it.
+type head []byte
+
+func (h *head) Write(p []byte) (int, error) {
+	*h = append(*h, p[:min(len(p), 500-len(*h))]...)
+	return len(p), nil
 }
 
 // scanLater scans a file after the request was answered, unless that is under

@@ -13,13 +13,14 @@ import (
 
 func TestScanCommand(t *testing.T) {
 	for script, want := range map[string]string{
-		"grep -q clean":      "true <nil>",
-		"! grep -q clean":    "false <nil>",
-		"exit 1":             "false <nil>",
-		"cat >/dev/null":     "true <nil>",
-		"exit 2":             "false scan: exit status 2",
-		"exec sleep 20":      "false scan: context deadline exceeded",
-		"kill -9 $$; exit 0": "false scan: signal: killed",
+		"grep -q clean":       "true <nil>",
+		"! grep -q clean":     "false <nil>",
+		"exit 1":              "false <nil>",
+		"cat >/dev/null":      "true <nil>",
+		"exit 2":              "false scan: exit status 2",
+		"echo no >&2; exit 2": "false scan: exit status 2: no",
+		"exec sleep 20":       "false scan: context deadline exceeded",
+		"kill -9 $$; exit 0":  "false scan: signal: killed",
 	} {
 		clean, err := asset.Command{Args: []string{"sh", "-c", script}, Timeout: 500 * time.Millisecond}.Scan(t.Context(), strings.NewReader("a clean file"))
 		if got := fmt.Sprint(clean, " ", err); got != want {
