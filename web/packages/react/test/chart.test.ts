@@ -206,6 +206,24 @@ describe("lines", () => {
     expect(line?.showSymbol).toBe(true);
   });
 
+  it("show every point only while they are few, or one stands between two gaps", () => {
+    const long = (values: (number | null)[]) => {
+      const data = values.map((v, i) => ({ n: i, v }));
+      const spec: ChartSpec = {
+        ...samples.line,
+        x: { field: "n", type: "number" },
+        series: [{ field: "v", name: "v" }],
+        data,
+      };
+      return seriesOf(toOption(spec, context()).option)[0]?.showSymbol;
+    };
+    const values = Array.from({ length: 60 }, (_, i): number | null => i);
+    expect(long(values.slice(0, 20))).toBe(true);
+    expect(long(values)).toBe(false);
+    expect(long(values.map((v, i) => (i === 20 || i === 21 ? null : v)))).toBe(false);
+    expect(long(values.map((v, i) => (i === 20 || i === 22 ? null : v)))).toBe(true);
+  });
+
   it("go on a time axis for dates, in order, without a zone's shift", () => {
     const spec: ChartSpec = {
       ...samples.line,
@@ -353,6 +371,18 @@ describe("other shapes", () => {
       ],
     };
     expect(values(seriesOf(toOption(counted, context()).option)[0])).toEqual([4, 6]);
+  });
+
+  it("heatmap writes in ink that can be read on each cell, also where #fff is short for white", () => {
+    const theme = { ...chartThemes.light, surface: "#fff" };
+    const { option } = toOption(samples.heatmap, context({ theme }));
+    const cells = seriesOf(option)[0]?.data as unknown as {
+      value: [number, number, number];
+      label: { color: string };
+    }[];
+    const byValue = [...cells].sort((x, y) => x.value[2] - y.value[2]);
+    expect(byValue[0]?.label.color).toBe(theme.text);
+    expect(byValue.at(-1)?.label.color).toBe("#fff");
   });
 
   it("heatmap places its cells, with two hues around zero", () => {

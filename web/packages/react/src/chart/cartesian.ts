@@ -299,7 +299,7 @@ export function mapCartesian(spec: ChartSpec, ctx: MapContext): Mapped {
       symbol: "circle",
       symbolSize: rows.length > 60 ? 3 : 6,
       // A point between two gaps would be invisible without its symbol.
-      showSymbol: rows.length <= 40 || gaps,
+      showSymbol: rows.length <= 30 || lone(rows, s.field),
       showAllSymbol: gaps ? true : "auto",
       lineStyle: { width: 2, color, ...(s.dashed ? { type: "dashed" } : {}) },
       ...(as === "area" ? { areaStyle: { color, opacity: stack ? 0.45 : 0.16 } } : {}),
@@ -631,6 +631,12 @@ type NumberStyleOf = {
   unit?: string | undefined;
 };
 
+/** Whether a point of a series stands alone between two gaps. */
+function lone(rows: readonly PlacedRow[], field: string): boolean {
+  const known = rows.map((r) => numberAt(r.row, field) !== null);
+  return known.some((here, i) => here && !known[i - 1] && !known[i + 1]);
+}
+
 /** One step of a waterfall: where its bar starts and ends, and whether it stands for a sum. */
 export interface WaterfallStep {
   label: string;
@@ -779,6 +785,8 @@ export function mapWaterfall(spec: ChartSpec, ctx: MapContext): Mapped {
         },
       }),
       yAxis: valueAxis(ctx, spec.y, axisWords(spec, spec.y, false, ctx), {
+        // Room for the label of the highest bar.
+        ...(showLabels ? { boundaryGap: [0, "8%"] } : {}),
         ...reach(spec),
         ...(title
           ? { name: title, nameLocation: "end", nameGap: 12, nameTextStyle: { align: "left" } }

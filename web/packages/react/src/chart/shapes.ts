@@ -426,17 +426,15 @@ export function mapGauge(spec: ChartSpec, ctx: MapContext): Mapped {
 }
 
 function channels(color: string): [number, number, number] | null {
-  const m = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color);
-  return m
-    ? [
-        Number.parseInt(m[1] ?? "0", 16),
-        Number.parseInt(m[2] ?? "0", 16),
-        Number.parseInt(m[3] ?? "0", 16),
-      ]
-    : null;
+  // A style sheet that was made smaller says #fff.
+  const hex = /^#(?:([0-9a-f]{3})|([0-9a-f]{6}))$/i.exec(color);
+  if (!hex) return null;
+  const digits = hex[2] ?? (hex[1] ?? "").replace(/./g, "$&$&");
+  const at = (i: number) => Number.parseInt(digits.slice(i, i + 2), 16);
+  return [at(0), at(2), at(4)];
 }
 
-/** The colour between two, given as `#rrggbb`; for others the nearer of the two. */
+/** The colour between two, given as `#rrggbb` or `#rgb`; for others the nearer of the two. */
 export function mix(a: string, b: string, share: number): string {
   const from = channels(a);
   const to = channels(b);
