@@ -23,7 +23,7 @@ const problems = [];
 for (const width of [1280, 360]) {
   for (const theme of /** @type {const} */ (["light", "dark"])) {
     for (const lang of ["en", "zh"]) {
-      const page = await openPage(browser, server.url, { theme, width, path: "/favicon.svg" });
+      const page = await openPage(browser, server.url, { theme, width, path: "/gallery?bare=1&type=frame" });
       for (const type of types) {
         await page.setViewportSize({ width, height: 800 });
         await page.goto(

@@ -18,6 +18,7 @@ export function bytesText(bytes: number, tag: string): string {
   return new Intl.NumberFormat(tag, {
     style: "unit",
     unit: ["byte", "kilobyte", "megabyte"][at],
+    unitDisplay: at === 0 ? "long" : "short",
     maximumFractionDigits: 1,
   }).format(bytes / 1024 ** at);
 }

@@ -223,7 +223,7 @@ describe("a confirmation", () => {
     try {
       give("confirm", { ...refund, expiresAt: Date.now() + 90_000 }, buttons("approve"));
       await open();
-      expect(screen.getByText(/Open until .*1 min 30 s left/)).toBeTruthy();
+      expect(screen.getByText(/Open until .*90 seconds left/)).toBeTruthy();
       for (let s = 0; s < 95; s++) await act(() => vi.advanceTimersByTimeAsync(1_000));
       expect(screen.getByText(/Nobody answered in time/)).toBeTruthy();
       expect(screen.queryByRole("button", { name: "do approve" })).toBeNull();

@@ -155,7 +155,7 @@ function Open({
                   aria-disabled={busy || waiting}
                   aria-busy={busy}
                 >
-                  {busy ? t("chat.form.sending") : label}
+                  {off ? t("chat.form.sending") : busy ? t("chat.action.busy", { label }) : label}
                 </button>
               ) : (
                 <span className="inlay-muted">{t("chat.form.noAction")}</span>

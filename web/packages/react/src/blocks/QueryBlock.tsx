@@ -106,7 +106,7 @@ export default function QueryBlock({
       </figure>
       {timeRange && !rule && (
         <p className="inlay-muted inlay-query-time">
-          {t("chat.query.range")}: {rangeText(timeRange, t, lang)}
+          {t("chat.query.rangeIs", { range: rangeText(timeRange, t, lang) })}
         </p>
       )}
       {block.status === "done" && (runs || others.length > 0 || stateOf(block) !== null) && (

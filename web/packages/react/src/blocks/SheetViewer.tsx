@@ -309,12 +309,13 @@ function columnWidths(data: Sheet): number[] {
   const sample = Array.from({ length: Math.min(60, data.count) }, (_, i) => data.rows.get(i));
   return Array.from({ length: data.columns }, (_, i) => {
     let most = 6;
-    for (const row of sample) {
+    sample.forEach((row, at) => {
       const text = sheetCell(row?.[i], "", "");
       let n = 0;
       for (const char of text) n += (char.codePointAt(0) ?? 0) > 0x2e80 ? 2 : 1;
-      most = Math.max(most, n);
-    }
+      // What may be the heading is set bold.
+      most = Math.max(most, at === 0 ? n * 1.15 : n);
+    });
     return Math.min(320, Math.round(most * 9) + 28);
   });
 }

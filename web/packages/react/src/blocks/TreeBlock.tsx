@@ -67,6 +67,7 @@ const TreeContext = createContext<Tree | null>(null);
 
 /** Draws a `tree` block: components by their names, in this page's own look. */
 export default function TreeBlock({ block, payload, messageId }: BlockProps<TreePayload>) {
+  const t = useT();
   const [values, setValues] = useState<Record<string, unknown>>({});
   const tree = useMemo<Tree>(
     () => ({
@@ -80,10 +81,20 @@ export default function TreeBlock({ block, payload, messageId }: BlockProps<Tree
   return (
     <TreeContext.Provider value={tree}>
       <div className="inlay-tree">
-        <Node node={payload.root} depth={0} />
+        {isBlank(payload.root) ? (
+          <p className="inlay-empty">{t("chat.block.cards.empty")}</p>
+        ) : (
+          <Node node={payload.root} depth={0} />
+        )}
       </div>
     </TreeContext.Provider>
   );
+}
+
+/** Whether a tree is a container with nothing in it. */
+function isBlank(root: TreeNode): boolean {
+  if (!["card", "column", "row", "grid", "list"].includes(root.type)) return false;
+  return !root.children?.length && Object.values(propsOf(root)).every((value) => !words(value));
 }
 
 function Children({ node, depth }: { node: TreeNode; depth: number }): ReactNode {
@@ -327,6 +338,7 @@ function NodeAction({ node, label, props = {} }: { node: TreeNode; label: string
 }
 
 function Field({ type, props }: { type: string; props: Props }) {
+  const t = useT();
   const tree = useContext(TreeContext);
   const id = useId();
   const name = words(props.name) || words(props.id);
@@ -362,7 +374,9 @@ function Field({ type, props }: { type: string; props: Props }) {
       <label htmlFor={id}>{label}</label>
       {type === "select" || Array.isArray(props.options) ? (
         <select {...common} onChange={(event) => set(event.target.value)}>
-          {value === undefined ? <option value="">{placeholder}</option> : null}
+          {value === undefined ? (
+            <option value="">{placeholder || t("chat.block.tree.choose")}</option>
+          ) : null}
           {choices(props.options).map((one) => (
             <option key={one.value} value={one.value}>
               {one.label}

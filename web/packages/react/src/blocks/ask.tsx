@@ -6,7 +6,6 @@ import { useInlay } from "../context.ts";
 import { loadFormWords } from "../form/words.ts";
 import { Markdown } from "../markdown/Markdown.tsx";
 import { stateOf } from "../outcome.ts";
-import { formatNumber } from "./format.ts";
 
 loadFormWords();
 
@@ -28,9 +27,16 @@ export function useLeft(expiresAt: number | undefined): number | null {
 function leftText(ms: number, lang: string): string {
   const seconds = Math.ceil(ms / 1000);
   // Nobody needs the seconds of hours.
-  const step = seconds > 7200 ? 3600 : seconds > 120 ? 60 : 1;
-  const shown = Math.ceil(seconds / step) * step;
-  return formatNumber(shown, { valueFormat: "duration", format: { decimals: 0 } }, lang);
+  const [unit, size] =
+    seconds > 172_800
+      ? (["day", 86_400] as const)
+      : seconds > 7200
+        ? (["hour", 3600] as const)
+        : seconds > 120
+          ? (["minute", 60] as const)
+          : (["second", 1] as const);
+  const style = { style: "unit", unit, unitDisplay: "long" } as const;
+  return new Intl.NumberFormat(lang, style).format(Math.ceil(seconds / size));
 }
 
 /** Runs the ways in which a block can be answered; an answer that the server did not name is made up. */
@@ -78,7 +84,7 @@ export function Ask({
   const late = !over && left === 0;
   return (
     <fieldset className="inlay-ask" data-tone={tone} aria-labelledby={id}>
-      {note && <p className="inlay-ask-note">{note}</p>}
+      {note && !over && !late && <p className="inlay-ask-note">{note}</p>}
       <p className="inlay-ask-prompt" id={id}>
         {prompt}
       </p>

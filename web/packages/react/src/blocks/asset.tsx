@@ -185,7 +185,7 @@ const kinds: Record<string, string> = {
 const shapes: Record<string, string> = {
   table: "M8 12h8v6H8zM8 15h8M12 12v6",
   image: "m8 18 3-4 2 2.5 1.5-2L17 18zM9.5 11.5h.01",
-  pdf: "M8 17v-5h2a1.5 1.5 0 0 1 0 3H8M13.5 12v5h.5a2.5 2.5 0 0 0 0-5z",
+  pdf: "M7.5 17v-5h1a1.4 1.4 0 0 1 0 2.8h-1M11.3 12v5h.3a1.6 1.6 0 0 0 1.6-1.6v-1.8a1.6 1.6 0 0 0-1.6-1.6zM15.2 17v-5h1.8M15.2 14.5h1.4",
   text: "M8 12h8M8 15h8M8 18h5",
   archive: "M11 4h2M11 7h2M11 10h2M10.5 13h3v4h-3z",
   none: "",

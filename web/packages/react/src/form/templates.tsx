@@ -88,8 +88,9 @@ function ObjectFields(props: ObjectFieldTemplateProps) {
   const root = fieldPathId.path.length === 0;
   const { ButtonTemplates } = registry.templates;
   const expandable = schema.additionalProperties && !props.readonly && !props.disabled;
-  // The root's title is the block's.
-  const head = root ? "" : title;
+  // The root's title is the block's; an entry's is that of its list and its number.
+  const entry = typeof fieldPathId.path.at(-1) === "number";
+  const head = root ? "" : entry ? title.replace(/-(\d+)$/, " $1") : title;
   return (
     <fieldset className="inlay-fieldset" data-root={root || undefined} id={fieldPathId.$id}>
       {head && (

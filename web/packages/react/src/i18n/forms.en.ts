@@ -60,6 +60,7 @@ export const formsEn: Record<string, string> = {
   "chat.query.run": "Run",
   "chat.query.running": "Running…",
   "chat.query.range": "Time range",
+  "chat.query.rangeIs": "Time range: {range}",
   "chat.query.preset.last": "Last {span}",
   "chat.query.preset.given": "As given: {from} – {to}",
   "chat.query.preset.custom": "From … to …",

@@ -42,5 +42,6 @@ export const mediaEn: Record<string, string> = {
   "chat.block.steps.error": "failed",
   "chat.block.steps.skipped": "skipped",
   "chat.block.steps.sum": "{done} of {total} done",
+  "chat.block.tree.choose": "Choose…",
   "chat.block.chart.picture": "Chart",
 };

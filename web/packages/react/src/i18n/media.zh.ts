@@ -42,5 +42,6 @@ export const mediaZh: Record<string, string> = {
   "chat.block.steps.error": "失败",
   "chat.block.steps.skipped": "已跳过",
   "chat.block.steps.sum": "已完成 {done} / {total}",
+  "chat.block.tree.choose": "请选择",
   "chat.block.chart.picture": "图表",
 };

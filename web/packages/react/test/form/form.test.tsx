@@ -209,7 +209,7 @@ describe("a form", () => {
     );
     await press("Send request");
     expect(screen.getByLabelText<HTMLTextAreaElement>("Reason").disabled).toBe(true);
-    expect(screen.getByRole("button", { name: "Sending…" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Send request…" })).toBeTruthy();
     await act(async () => answer());
     await waitFor(() => expect(screen.getByRole("button", { name: "Send request" })).toBeTruthy());
     expect(screen.getByLabelText<HTMLTextAreaElement>("Reason").value).toBe("Review");
