@@ -31,8 +31,8 @@ type AnswerRequest struct {
 	// Payload is the new arguments for edit, the answer's value for answer and
 	// may hold a reason for reject.
 	Payload json.RawMessage
-	// Values is what the block's state keeps of the payload, without what is
-	// secret; nil keeps all of it.
+	// Values is what is kept of the payload and told to the model, without what
+	// is secret; nil keeps all of it.
 	Values json.RawMessage
 	// State is what the block's state is now, and Rev its number; without them
 	// the turn writes its own.
@@ -78,13 +78,14 @@ func (r *Runner) Answer(ctx context.Context, req AnswerRequest) (Started, error)
 		told := reject(req.Payload)
 		s.Step[place].Told = &told
 		s.remember(place, true)
-	case tool.Edit:
-		s.edit(place, req.Payload)
-		fallthrough
-	case tool.Reply:
+	case tool.Edit, tool.Reply:
 		if a.Values = req.Values; a.Values == nil {
 			a.Values = req.Payload
 		}
+	}
+	if req.Action == tool.Edit {
+		s.edit(place, a.Values)
+		q.typed = req.Payload
 	}
 	if req.Action != tool.Reject {
 		q.Answer = &tool.Answer{Action: req.Action}
@@ -331,12 +332,20 @@ func (t *run) approved(ctx context.Context, place int) outcome {
 		p.refuse(most, "error: unknown_tool The tool does not exist any more; nothing was done.")
 		return p.out
 	}
-	args, err := check.Args(q.Args)
+	given := q.Args
+	if q.typed != nil {
+		given = q.typed
+	}
+	args, err := check.Args(given)
 	if err != nil {
 		p.refuse(most, "error: invalid_arguments %v\nThe tool does not take the arguments any more; nothing was done.", err)
 		return p.out
 	}
-	p.tool, p.spec, p.args, p.key, p.run = found, found.Spec(), args, callKey(q.Tool, args), true
+	kept := args // what is secret is not
+	if q.typed != nil {
+		kept = q.Args
+	}
+	p.tool, p.spec, p.args, p.key, p.run = found, found.Spec(), kept, callKey(q.Tool, kept), true
 	// What took an answer is not done again without one.
 	p.spec.Unrepeatable, p.spec.Refreshable = true, false
 	t.toolStart(p)
@@ -345,6 +354,7 @@ func (t *run) approved(ctx context.Context, place int) outcome {
 	}
 	ctx = tool.WithAnswer(ctx, *q.Answer)
 	t.announce(ctx, p)
+	p.args = args
 	t.execute(ctx, p)
 	if q.Answer.Action == tool.Edit {
 		p.out.told = "The user changed the arguments before approving; the call shows those it ran with.\n" + p.out.told

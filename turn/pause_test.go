@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -623,6 +625,58 @@ func TestBranchesOfAPausedAnswer(t *testing.T) {
 	wantCode(t, err, turn.CodeNotFound)
 	if n, err := r.runner.Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// TestEditedSecrets expects what a person typed into a secret field to reach
+// the tool, and neither the model nor the disk.
+func TestEditedSecrets(t *testing.T) {
+	const pin = "4711-0815"
+	ran := ""
+	signs, err := tool.New(tool.Spec{
+		Name: "sign", Description: "Sign.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"doc":{"type":"string"},"pin":{"type":"string","writeOnly":true}},"additionalProperties":false}`),
+		Ask: func(context.Context, json.RawMessage) (*tool.Ask, error) {
+			return &tool.Ask{Prompt: "Sign?", Edit: true}, nil
+		},
+	}, func(_ context.Context, a struct {
+		Doc string `json:"doc"`
+		PIN string `json:"pin,omitempty"`
+	}, out *tool.Out) error {
+		ran = a.Doc + " with " + a.PIN
+		return out.Metric(block.Metric{Items: []block.MetricItem{{Label: "Signed", Value: 1}}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, turn.Config{}, []tool.Tool{signs}, calls(call("c1", "sign", `{"doc":"a"}`)), step{text: "Signed."}, step{text: "Yes."})
+	s, _, st := r.ask("sign a")
+	started, err := r.runner.Answer(t.Context(), turn.AnswerRequest{
+		Owner: alice, Caller: tool.Caller{Tenant: "t1", User: "alice"}, Msg: s.Msg, Block: questions(st)[0].ID, Action: tool.Edit,
+		Payload: json.RawMessage(`{"doc":"b","pin":"` + pin + `"}`), Values: json.RawMessage(`{"doc":"b"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, st = r.wait(started); text(st) != "<confirm done>|<metric done>|Signed." || ran != "b with "+pin {
+		t.Errorf("%s, ran %q", text(st), ran)
+	}
+	r.wait(r.start(turn.Request{Conversation: s.Conversation, Text: "did it work?"}))
+	asked, err := json.Marshal(r.model.requests())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(asked), pin) || !strings.Contains(string(asked), `\"doc\":\"b\"`) && !strings.Contains(string(asked), `"doc":"b"`) {
+		t.Errorf("the model was told %s", asked)
+	}
+	files, err := filepath.Glob(filepath.Join(r.dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), pin) {
+			t.Errorf("%s holds the secret, %v", filepath.Base(name), err)
+		}
 	}
 }
 

@@ -85,6 +85,9 @@ type question struct {
 	// Answer is how it was answered. It is not stored: what it allows is done
 	// by the process that got it or not at all, and it may hold secrets.
 	Answer *tool.Answer `json:"-"`
+	// typed are the arguments of an edit with what is secret in them, which Args
+	// leaves out. Like Answer they are not stored.
+	typed json.RawMessage
 }
 
 // open reports whether the question may still be answered.
