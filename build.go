@@ -91,6 +91,9 @@ func (c Config) newAuth(ctx context.Context, log *slog.Logger) (server.Auth, err
 	}
 	switch a.Mode {
 	case "jwt":
+		if a.Secret == "" && a.SecretEnv == "" && a.SecretFile == "" && a.JWKSURL == "" && a.JWKSFile == "" {
+			return nil, errors.New("auth: jwt needs auth.jwks_url, auth.jwks_file, or the secret of HS256: auth.secret_env, auth.secret_file or INLAY_AUTH_SECRET")
+		}
 		key, err := secret("auth.secret", a.Secret, a.SecretEnv, a.SecretFile)
 		if err != nil {
 			return nil, err

@@ -113,6 +113,8 @@ func TestCheckErrors(t *testing.T) {
 		{"name without base", "model: { name: x }", "model.base_url"},
 		{"profile", "model: { base_url: 'https://x.example/v1', name: x, profile: deepsek }", "deepseek"},
 		{"missing key", "model: { base_url: 'https://x.example/v1', name: x, api_key_env: NOT_THERE_AT_ALL }", "NOT_THERE_AT_ALL is not set"},
+		{"jwt without a key", "auth: { mode: jwt }", "auth.jwks_file"},
+		{"proxy without networks", "auth: { mode: proxy }", "auth.trusted_proxies"},
 		{"auth mode", "auth: { mode: jwtt }", "did you mean jwt?"},
 		{"source", sales + "tools: [{ name: a, description: b, source: salse, query: 'SELECT 1' }]", "did you mean sales?"},
 		{"query missing", sales + "tools: [{ name: a, description: b, source: sales }]", "query is required"},

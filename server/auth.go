@@ -98,7 +98,7 @@ type ProxyOptions struct {
 // The proxy must remove these headers from what clients send.
 func ProxyAuth(o ProxyOptions) (Auth, error) {
 	if len(o.Trusted) == 0 {
-		return nil, errors.New("proxy identity needs the networks of the proxies it trusts")
+		return nil, errors.New("proxy identity needs the networks of the proxies it trusts, such as 10.0.0.0/8 (auth.trusted_proxies)")
 	}
 	if o.UserHeader == "" {
 		o.UserHeader = "X-Forwarded-User"

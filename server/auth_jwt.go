@@ -67,7 +67,7 @@ func JWTAuth(ctx context.Context, o JWTOptions) (Auth, error) {
 		}
 	}
 	if sources != 1 {
-		return nil, errors.New("jwt identity needs exactly one of a secret, a key set URL and a key set file")
+		return nil, errors.New("jwt identity takes exactly one of a secret, a key set URL and a key set file")
 	}
 	if o.UserClaim == "" {
 		o.UserClaim = "sub"
