@@ -30,13 +30,18 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c cli
-	k := kong.Parse(&c,
+	parser := kong.Must(&c,
 		kong.Name("inlay"),
 		kong.Description("A generative-UI server for AI assistants."),
-		kong.UsageOnError(),
 		kong.Vars{"version": inlay.Version(), "defaultAddr": inlay.DefaultAddr},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
+	k, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		// On stderr, and short: stdout may be a file of exported lines.
+		fmt.Fprintf(os.Stderr, "inlay: %v\nRun \"inlay --help\" for the commands and \"inlay COMMAND --help\" for their flags.\n", err)
+		os.Exit(2)
+	}
 	if err := k.Run(&c); err != nil {
 		fmt.Fprintln(os.Stderr, "inlay:", err)
 		os.Exit(1)
