@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // Query shows a statement that can be copied, run or opened elsewhere.
@@ -54,7 +55,7 @@ func (o *Out) Form(f block.Form, actions ...string) error {
 			for _, name := range dropped {
 				delete(f.Defaults, name)
 			}
-			o.Remark("These values do not fit the form and were left empty: %s.", strings.Join(dropped, ", "))
+			o.misfits(dropped)
 		}
 	}
 	for i, name := range actions {
@@ -67,11 +68,40 @@ func (o *Out) Form(f block.Form, actions ...string) error {
 	return o.typed("form", f.Title, f)
 }
 
+// misfits tells the model which defaults of a form were left out.
+func (o *Out) misfits(names []string) {
+	o.Remark("These values do not fit the form and were left empty: %s.", strings.Join(names, ", "))
+}
+
+// fitted is a form's payload without the defaults that do not fit its schema.
+func (o *Out) fitted(payload json.RawMessage) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(payload, &members) != nil || members["defaults"] == nil {
+		return payload, nil
+	}
+	fit, dropped, err := block.FitDefaults(members["schema"], members["defaults"])
+	if err != nil || len(dropped) == 0 {
+		return payload, nil // what is wrong with it is said when it is written
+	}
+	o.misfits(dropped)
+	if members["defaults"] = fit; fit == nil {
+		delete(members, "defaults")
+	}
+	return jsonx.Marshal(members)
+}
+
 // Mapped is Block for a payload that was made of another's data by a mapping
-// instead of by code: types that only code may make are refused.
+// instead of by code: types that only code may make are refused, and defaults
+// of a form that do not fit it are left out as by Form.
 func (o *Out) Mapped(name string, version int, meta block.Meta, payload json.RawMessage) error {
 	if t, ok := o.reg.Lookup(name, version); ok && t.ServerOnly {
 		return fmt.Errorf("blocks of the type %s are made by the server's own code only", t.Name)
+	}
+	if block.ShortName(name) == "form" {
+		var err error
+		if payload, err = o.fitted(payload); err != nil {
+			return fmt.Errorf("encode form: %w", err)
+		}
 	}
 	return o.Block(name, version, meta, payload)
 }

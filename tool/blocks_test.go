@@ -92,6 +92,37 @@ func TestFormDropsBadDefaults(t *testing.T) {
 	}
 }
 
+// TestMappedFormDropsBadDefaults: so does a form that configuration makes, of
+// what the model gave.
+func TestMappedFormDropsBadDefaults(t *testing.T) {
+	const form = `{"title":"Export","schema":{"type":"object","additionalProperties":false,"properties":{
+		"status":{"type":"string","enum":["open","shipped"]},"note":{"type":"string","maxLength":5}}}`
+	for defaults, want := range map[string]struct{ left, told string }{
+		`{"status":"evil","note":"n"}`:             {`{"note":"n"}`, "left empty: status."},
+		`{"status":"evil","__proto__":{"x":1}}`:    {``, "left empty: __proto__, status."},
+		`{"status":"open","note":"much too long"}`: {`{"status":"open"}`, "left empty: note."},
+		`{"status":"open"}`:                        {`{"status":"open"}`, ""},
+	} {
+		run, err := show(t, func(out *tool.Out) error {
+			return out.Mapped("form", 1, block.Meta{}, json.RawMessage(form+`,"defaults":`+defaults+`}`))
+		})
+		if err != nil {
+			t.Errorf("%s: %v", defaults, err)
+			continue
+		}
+		var f struct {
+			Title    string          `json:"title"`
+			Defaults json.RawMessage `json:"defaults"`
+		}
+		if err := json.Unmarshal(run.Blocks[0].Payload, &f); err != nil || f.Title != "Export" || string(f.Defaults) != want.left {
+			t.Errorf("%s: %s, %v", defaults, run.Blocks[0].Payload, err)
+		}
+		if !strings.Contains(run.Told, want.told) || want.told == "" && strings.Contains(run.Told, "left empty") {
+			t.Errorf("%s: told %q", defaults, run.Told)
+		}
+	}
+}
+
 // TestTreeBringsItsActions: a tree written as cards are declares its actions in
 // its nodes; they become actions of the block, and those of the block win.
 func TestTreeBringsItsActions(t *testing.T) {
