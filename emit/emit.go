@@ -752,7 +752,7 @@ func (b *Block) End(f Finished) error {
 	}
 	clean, err := b.s.cfg.Registry.Clean(b.typ.Name, b.typ.Version, payload)
 	if err != nil {
-		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of a " + b.typ.Name + "."}, f.Fallback); failed != nil {
+		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of the type " + b.typ.Name + "."}, f.Fallback); failed != nil {
 			return failed
 		}
 		return err
@@ -762,7 +762,7 @@ func (b *Block) End(f Finished) error {
 	}
 	payload = clean
 	if err := b.s.cfg.Registry.Validate(b.typ.Name, b.typ.Version, payload); err != nil {
-		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of a " + b.typ.Name + "."}, f.Fallback); failed != nil {
+		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of the type " + b.typ.Name + "."}, f.Fallback); failed != nil {
 			return failed
 		}
 		return fmt.Errorf("payload of %s: %w", b.typ.Name, err)
