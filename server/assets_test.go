@@ -500,6 +500,25 @@ func TestSignaturesAreNotLogged(t *testing.T) {
 	}
 }
 
+// A user whose files are too many cannot fill the log with the server's errors.
+func TestQuotaIsNoFailure(t *testing.T) {
+	var mu sync.Mutex
+	var log bytes.Buffer
+	f := newFileRig(t, func(c *asset.Config) { c.QuotaBytes = 10 }, func(c *Config) {
+		c.Logger = slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return log.Write(p)
+		}), nil))
+	})
+	f.refused(507, "asset_quota", "POST", "/v1/assets?name=a.txt", "more than ten bytes", "Content-Type", "text/plain")
+	mu.Lock()
+	defer mu.Unlock()
+	if strings.Contains(log.String(), "ERROR") {
+		t.Errorf("log:\n%s", log.String())
+	}
+}
+
 // Bytes that break off do not look like a whole file.
 func TestBrokenBlob(t *testing.T) {
 	f := newFileRig(t, nil)

@@ -142,7 +142,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		s.log.Debug("client left", "route", c.route, "trace", c.trace, "err", err)
 		return
-	case a.status >= http.StatusInternalServerError:
+	case a.status >= http.StatusInternalServerError && a.code != codeAssetQuota:
 		s.log.Error("request failed", "route", c.route, "trace", c.trace, "code", a.code, "err", err)
 	case a.status == http.StatusUnauthorized && r.Header.Get("Authorization") != "":
 		// Whoever set the identity up must learn why a token does not do; the
