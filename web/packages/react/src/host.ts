@@ -238,7 +238,10 @@ export class Host implements BlockHost {
       this.notices.say({ tone: "bad", text: this.t("chat.action.unknown") });
     } else if (outcome.status !== "failed") {
       const text = outcome.text ?? action.feedback?.successText;
-      if (text) this.notices.say({ tone: "good", text });
+      // Good news of what has only begun would be too early.
+      void (outcome.ended ?? Promise.resolve(true)).then((well) => {
+        if (text && well) this.notices.say({ tone: "good", text });
+      });
     } else if (!options.quiet) {
       const { error, retry } = outcome;
       const text = failureText(this.t, error, action.feedback?.failureToast);

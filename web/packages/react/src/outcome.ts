@@ -13,6 +13,8 @@ export interface ActionOutcome {
   text?: string | undefined;
   /** Why it failed: an InlayError, as a rule. */
   error?: unknown;
+  /** Of what goes on in the message: whether it went well in the end, as far as this page saw it. */
+  ended?: Promise<boolean>;
   /** Of a failure that may pass: sends the same call again under the key that it had. */
   retry?: () => Promise<ActionOutcome>;
 }

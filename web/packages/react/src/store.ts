@@ -18,7 +18,7 @@ import {
   type StreamOptions,
 } from "@inlay-ui/client";
 import { FrameBatch } from "./frame.ts";
-import { type ActionOutcome, succeeded } from "./outcome.ts";
+import { type ActionOutcome, stateOf, succeeded } from "./outcome.ts";
 
 /** What a chat shows. */
 export interface ChatState {
@@ -90,6 +90,8 @@ export class ChatStore implements ChatActions {
   readonly client: InlayClient;
   #state: ChatState;
   readonly #listeners = new Set<() => void>();
+  /** What waits for a block to change; it keeps no stream open. */
+  readonly #waiting = new Set<() => void>();
   /** Lives from the first subscription to the last; its abort ends all streams. */
   #life: AbortController | undefined;
   /** The open streams and the message that each one feeds. */
@@ -254,14 +256,33 @@ export class ChatStore implements ChatActions {
         await this.#load(result.msgId);
       }
       const { status, feedback } = result;
-      const value = result.status === "accepted" ? undefined : result.result;
-      return { status, result: value, text: feedback?.successText };
+      const text = feedback?.successText;
+      if (result.status === "accepted") {
+        return { status, text, ended: this.#ended(message.id, block.id) };
+      }
+      return { status, result: result.result, text };
     } catch (error) {
       if (error instanceof BlockConflict) this.#stand(message.id, error.block);
       if (error instanceof InlayError && error.status === 401) this.#set({ error });
       return { status: "failed", error };
     }
   };
+
+  /** Whether what was begun on a block ends well while someone looks at it. */
+  #ended(messageId: string, blockId: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const block = this.#find(messageId)?.blocks.find((b) => b.id === blockId);
+        const status = block && stateOf(block)?.status;
+        if (this.#life && status === "submitting") return;
+        this.#waiting.delete(look);
+        const seen = this.#life !== undefined && block !== undefined;
+        resolve(seen && !["failed", "unknown", "expired", "cancelled"].includes(status ?? ""));
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
 
   readonly reload = async (): Promise<void> => {
     this.#set({ error: null });
@@ -285,6 +306,7 @@ export class ChatStore implements ChatActions {
     clearTimeout(this.#gather);
     this.#frame.flush();
     this.#loads++;
+    for (const look of this.#waiting) look();
     this.#leaf = this.#pinned ? this.#state.messages.at(-1)?.id : undefined;
   }
 
@@ -300,6 +322,7 @@ export class ChatStore implements ChatActions {
     else next.status = next.error === null ? "idle" : "error";
     this.#state = next;
     for (const listener of this.#listeners) listener();
+    for (const look of this.#waiting) look();
   }
 
   #find(id: string): Message | undefined {

@@ -150,6 +150,35 @@ describe("an api action", () => {
     await waitFor(() => expect(screen.getAllByText("the card")).toHaveLength(2));
   });
 
+  test.each([
+    ["done", true],
+    ["failed", false],
+  ])("that goes on in the message is told as well done only once it is: %s", async (end, well) => {
+    give(order);
+    await open();
+    next(() => {
+      const state = { status: "submitting", locked: true };
+      server.again(message);
+      server.emit(message, "block_state", { state, rev: 2 }, "b_card");
+      const block = { id: "b_card", rev: 2, state };
+      return Response.json(
+        { status: "accepted", msgId: message, conversationId: "c_1", afterSeq: 6, block },
+        { status: 202 },
+      );
+    });
+    await click();
+    expect(await screen.findByText("Being sent…")).toBeTruthy();
+    expect(screen.queryByText("Ordered"), "too early").toBeNull();
+    await act(async () => {
+      const state = { status: end, locked: well, text: `Order 7 ${end}` };
+      server.emit(message, "block_state", { state, rev: 3 }, "b_card");
+      server.emit(message, "done", { finishReason: "stop" });
+    });
+    expect(await screen.findByText(`Order 7 ${end}`)).toBeTruthy();
+    if (well) expect(await screen.findByText("Ordered")).toBeTruthy();
+    else expect(screen.queryByText("Ordered")).toBeNull();
+  });
+
   test("that failed says why in its author's words, and can be done again", async () => {
     give(order);
     await open();
