@@ -19,9 +19,10 @@ export async function galleryDrawn(page) {
         const done = '[data-block-status="done"]';
         if (document.querySelector(`${done} .inlay-skeleton`)) return false;
         return Array.from(document.querySelectorAll(`${done} img`)).every((e) => {
-          const { top, bottom } = e.getBoundingClientRect();
-          // Pictures load when they are about to be seen.
-          return bottom < 0 || top > innerHeight || /** @type {HTMLImageElement} */ (e).complete;
+          const { top, bottom, left, right } = e.getBoundingClientRect();
+          // Pictures load when they are about to be seen, also those in a row to leaf through.
+          const away = bottom < 0 || top > innerHeight || right < 0 || left > innerWidth;
+          return away || /** @type {HTMLImageElement} */ (e).complete;
         });
       }),
     patience,
