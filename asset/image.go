@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"image"
+	"image/color"
 	_ "image/gif" // pictures that are opened
 	"image/jpeg"
 	"image/png"
@@ -74,7 +75,12 @@ func (l *Library) shrink(ctx context.Context, r *random, a store.Asset, side int
 		size = image.Pt(cfg.Height, cfg.Width)
 	}
 	inner := frameSize(head)
-	if pixels := max(int64(cfg.Width)*int64(cfg.Height), int64(inner.X)*int64(inner.Y)); pixels > int64(l.ImagePixels) {
+	pixels := max(int64(cfg.Width)*int64(cfg.Height), int64(inner.X)*int64(inner.Y))
+	switch cfg.ColorModel {
+	case color.RGBA64Model, color.NRGBA64Model, color.Gray16Model:
+		pixels *= 2 // each takes as much memory as two of others
+	}
+	if pixels > int64(l.ImagePixels) {
 		return nil, size, fmt.Errorf("%w: %d pixels, at most %d are opened", errDamaged, pixels, l.ImagePixels)
 	}
 	whole, _, err := image.Decode(in())

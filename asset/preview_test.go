@@ -159,6 +159,15 @@ func TestPixelLimit(t *testing.T) {
 	if p := asset.FactsOf(a); p.Preview.Width != 100 || p.Thumb != nil {
 		t.Errorf("%+v", p)
 	}
+	// Sixteen bits a channel take twice the memory.
+	deep := r.upload(t, "deep.png", pngOf(t, image.NewNRGBA64(image.Rect(0, 0, 30, 20))))
+	if p := asset.FactsOf(deep); p.Preview.Width != 30 || p.Thumb != nil {
+		t.Errorf("%+v", p)
+	}
+	flat := r.upload(t, "flat.png", pngOf(t, image.NewNRGBA64(image.Rect(0, 0, 20, 20))))
+	if asset.FactsOf(flat).Thumb == nil {
+		t.Error("a small picture was not opened")
+	}
 	// A header may say what it likes: nothing is made ready for it.
 	huge := pngOf(t, picture(1, 1))
 	copy(huge[16:], "\x7f\xff\xff\xff\x7f\xff\xff\xff")
