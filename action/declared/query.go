@@ -336,16 +336,13 @@ func (q *query) runSQL(ctx context.Context, b stored, data map[string]any, out *
 
 // tableOf shows rows as they came.
 func tableOf(title string, res *sqltool.Result) block.Table {
-	t := block.Table{Caption: title}
-	for _, name := range res.Columns {
-		t.Columns = append(t.Columns, block.TableColumn{Field: name, Label: name})
-	}
+	t := block.Table{Caption: title, Rows: []block.Row{}}
 	for _, r := range res.Rows {
 		row, _ := r.(map[string]any)
 		t.Rows = append(t.Rows, block.Row(row))
 	}
-	if t.Rows == nil {
-		t.Rows = []block.Row{}
+	for _, name := range res.Columns {
+		t.Columns = append(t.Columns, columnOf(name, t.Rows))
 	}
 	return t
 }
