@@ -236,7 +236,7 @@ func fileSummary(payload json.RawMessage) string {
 		case "image":
 			fmt.Fprintf(&b, "\npixels: %d × %d", p.Width, p.Height)
 		case "table":
-			fmt.Fprintf(&b, "\nrows: %d", max(p.Total, len(p.Rows)))
+			fmt.Fprintf(&b, "\nrows, the heading included: %d", max(p.Total, len(p.Rows)))
 			if len(p.Sheets) > 1 {
 				fmt.Fprintf(&b, "\nsheets: %s", oneLine(strings.Join(p.Sheets, ", ")))
 			}
