@@ -19,6 +19,7 @@ check: web-deps ## vet, staticcheck, formatting, types, and that the built page 
 
 go-test:
 	$(GO) test -race ./...
+	$(GO) test -run TestCrashes ./action # the 10,000 schedules, of which the race detector runs 500
 
 web-deps: web/node_modules/.package-lock.json e2e/node_modules/.package-lock.json
 
