@@ -23,7 +23,7 @@
 //	  match: {en: '(?i)sales by region', zh: '各区域.*销售'}
 //	  not: '(?i)summary'           # unless this matches too
 //	  system: 'sales team'         # only with such a system prompt
-//	  tools: [show_sales_chart]    # tools it cannot do without
+//	  tools: [show_sales_chart]    # tools, or tool.argument, it cannot do without
 //	  attached: true               # or: any question with a file
 //	turns:                         # the first entry that fits is played
 //	  - turn: 1                    # first model call after the question; 0 = any
@@ -41,7 +41,8 @@
 // A text that asks for a fact which the tool's result does not have is left
 // out. The facts of the first good result are in .R (see facts.go), those of
 // all results in .Results, an error in .Error; .Var reads a variable from the
-// conversation, .Attached and .Pictures tell of files that came with the
-// question. An argument that a template leaves empty is left out; !number and
-// !bool before it make it no text. .I counts the rounds of a say with times.
+// conversation, .Offers asks whether there is a tool or a tool.argument,
+// .Attached and .Pictures tell of files that came with the question. An
+// argument that a template leaves empty is left out; !number and !bool before
+// it make it no text. .I counts the rounds of a say with times.
 package scripted

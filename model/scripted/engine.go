@@ -46,12 +46,14 @@ type scope struct {
 	Results []map[string]any // facts of all results of the last step
 	Error   map[string]any   // of the first failed result
 	Missing string           // the tool that is needed and not offered
-	I       int              // round of a say with times, from 1
+	// Argument is what is missing of the tool, when it is there otherwise.
+	Argument string
+	I        int // round of a say with times, from 1
 
 	script *script
 	req    model.Request
-	asked  int // index of the last user message
-	tools  map[string]bool
+	asked  int             // index of the last user message
+	tools  map[string]bool // see offer
 }
 
 // newScope reads the conversation.
@@ -67,11 +69,38 @@ func newScope(s *script, req model.Request) *scope {
 	}
 	if req.ToolChoice != model.ToolNone {
 		for _, t := range req.Tools {
-			c.tools[t.Name] = true
+			offer(c.tools, t)
 		}
 	}
 	return c
 }
+
+// offer notes a tool by its name, and its arguments as name.argument; a tool
+// whose schema lists none takes any, which is name.*.
+func offer(tools map[string]bool, t model.ToolSpec) {
+	tools[t.Name] = true
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Additional json.RawMessage            `json:"additionalProperties"`
+	}
+	err := json.Unmarshal(t.Parameters, &schema)
+	if err != nil || len(schema.Properties) == 0 && string(schema.Additional) != "false" {
+		tools[t.Name+".*"] = true
+	}
+	for arg := range schema.Properties {
+		tools[t.Name+"."+arg] = true
+	}
+}
+
+// offered reports whether there is a tool, or a tool.argument.
+func offered(tools map[string]bool, name string) bool {
+	tool, _, _ := strings.Cut(name, ".")
+	return tools[name] || tools[tool+".*"]
+}
+
+// Offers reports whether a tool is offered, or an argument of it as
+// tool.argument, so that a text can promise what it takes.
+func (c *scope) Offers(name string) bool { return offered(c.tools, name) }
 
 // question is what the user asked, without the files that came with it.
 func (c *scope) question() string {
@@ -186,7 +215,7 @@ func (s *script) find(name string) *scenario {
 }
 
 func (w condition) has(tools map[string]bool) bool {
-	return !slices.ContainsFunc(w.Tools, func(name string) bool { return !tools[name] })
+	return !slices.ContainsFunc(w.Tools, func(name string) bool { return !offered(tools, name) })
 }
 
 // fits reports whether the condition meets the question, tools aside.
@@ -224,8 +253,8 @@ func (c *scope) choose(turn int) *scenario {
 		return c.script.find(unknownScenario)
 	}
 	for _, name := range lacking.When.Tools {
-		if !c.tools[name] {
-			c.Missing = name
+		if !c.Offers(name) {
+			c.Missing, c.Argument, _ = strings.Cut(name, ".")
 			break
 		}
 	}

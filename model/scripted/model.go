@@ -52,11 +52,12 @@ func New(opts Options) (*Model, error) {
 func (m *Model) Info() model.Info { return model.Info{Kind: "scripted", Name: Name} }
 
 // Questions lists the questions of a language, zh or en, that the model
-// answers with the named tools, in the order of the scenarios.
+// answers with the named tools, whatever their arguments, in the order of the
+// scenarios.
 func (m *Model) Questions(lang string, tools ...string) []string {
 	offered := map[string]bool{}
 	for _, t := range tools {
-		offered[t] = true
+		offer(offered, model.ToolSpec{Name: t})
 	}
 	if lang != "zh" {
 		lang = "en"

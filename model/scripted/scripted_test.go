@@ -153,6 +153,8 @@ func TestQuestionsFindTheirScenario(t *testing.T) {
 		"导出明细":                               "export-orders",
 		"report":                             "report",
 		"给我报表":                               "report",
+		"给我 2026Q3 的报告":                      "report",
+		"生成一份耗时的报告":                          "slow-report",
 		"approve this expense":               "approve-expense",
 		"报销审批":                               "approve-expense",
 		"删除示例报销单":                            "expenses",
@@ -263,6 +265,62 @@ func TestAnswers(t *testing.T) {
 	all = converse(t, fresh(t, Options{}), "Think before you answer", false, nil)
 	if strings.Count(all[0].Reasoning, "\n") != 3 {
 		t.Errorf("reasoning %q", all[0].Reasoning)
+	}
+}
+
+// Nothing is promised that the tools of the place do not do.
+func TestPromisesFollowTheTools(t *testing.T) {
+	m := fresh(t, Options{})
+	chart := func(schema string) model.ToolSpec {
+		return model.ToolSpec{Name: "show_sales_chart", Parameters: json.RawMessage(schema)}
+	}
+	plain := chart(`{"type":"object","properties":{"quarter":{"type":"string"}},"additionalProperties":false}`)
+	forms := chart(`{"type":"object","properties":{"quarter":{"type":"string"},"chartType":{"type":"string"}}}`)
+	detail := model.ToolSpec{Name: "show_region_detail", Parameters: json.RawMessage(`{"type":"object"}`)}
+	say := func(question string, result bool, tools ...model.ToolSpec) string {
+		t.Helper()
+		req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: question}}, Tools: tools}
+		if result {
+			req.Messages = append(req.Messages,
+				model.Message{Role: model.RoleAssistant, Calls: []model.Call{{ID: "c", Name: "show_sales_chart"}}},
+				model.Message{Role: model.RoleTool, CallID: "c", Content: results["show_sales_chart"]})
+		}
+		resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Text
+	}
+	for _, test := range []struct {
+		question, bar, form string
+	}{
+		{"Show the Q3 sales by region", "Click a bar", "as a line"},
+		{"Q3 各区域销售怎么样", "点击某根柱子", "换成折线"},
+	} {
+		for _, with := range []struct {
+			tools     []model.ToolSpec
+			bar, form bool
+		}{
+			{[]model.ToolSpec{plain}, false, false},
+			{[]model.ToolSpec{forms}, false, true},
+			{[]model.ToolSpec{plain, detail}, true, false},
+			{[]model.ToolSpec{forms, detail}, true, true},
+		} {
+			text := say(test.question, true, with.tools...)
+			if strings.Contains(text, test.bar) != with.bar || strings.Contains(text, test.form) != with.form {
+				t.Errorf("%q with %d tools: %q", test.question, len(with.tools), text)
+			}
+		}
+	}
+	text := say("What is this?", false, plain)
+	if !strings.Contains(text, "- Show the Q3 sales by region\n") || strings.Contains(text, "cities") || strings.Contains(text, "line\n") || strings.Contains(text, "share") {
+		t.Errorf("the questions: %q", text)
+	}
+	if text := say("Show that as a line", false, plain); !strings.Contains(text, "needs the argument `chartType` of the tool `show_sales_chart`") {
+		t.Errorf("without the argument: %q", text)
+	}
+	if text := say("换成折线", false, plain); !strings.Contains(text, "需要工具 `show_sales_chart` 的参数 `chartType`") {
+		t.Errorf("without the argument: %q", text)
 	}
 }
 
