@@ -94,6 +94,11 @@ func (p *process) ExpiredActions(ctx context.Context, now time.Time) (c []store.
 	return c, err
 }
 
+func (p *process) UnknownActions(ctx context.Context, since time.Time, limit int) (c []store.ActionCall, err error) {
+	err = p.step(func() error { c, err = p.Store.UnknownActions(ctx, since, limit); return err })
+	return c, err
+}
+
 func (p *process) MarkLogged(ctx context.Context, block string, rev int) error {
 	return p.step(func() error { return p.Store.MarkLogged(ctx, block, rev) })
 }

@@ -119,8 +119,10 @@ type Gateway struct {
 	closing bool
 	// accepted are the answers of calls that run in the background here.
 	accepted map[string][]byte
-	// unknown are calls of this instance whose outcome may be found out yet.
+	// unknown are calls whose outcome may be found out yet; adopted is when
+	// those of other processes were last looked for.
 	unknown map[string]doubt
+	adopted time.Time
 	wg      sync.WaitGroup
 }
 

@@ -10,8 +10,12 @@ import (
 	"github.com/inlay-ui/inlay/turn"
 )
 
-// sweepStates is how many states one sweep brings to the log.
-const sweepStates = 200
+// sweepStates is how many states one sweep brings to the log, sweepUnknown how
+// many calls of unknown outcome are taken over from processes of before.
+const (
+	sweepStates  = 200
+	sweepUnknown = 1000
+)
 
 // Sweep finds out about calls that a crash cut off, asks again about those of
 // unknown outcome, and writes states to the log that are not there yet. It is
@@ -28,6 +32,9 @@ func (g *Gateway) Sweep(ctx context.Context) error {
 	}
 	for _, call := range calls {
 		errs = append(errs, g.sweepCall(ctx, call.ID, false))
+	}
+	if err := g.adopt(ctx); err != nil {
+		errs = append(errs, err)
 	}
 	for _, id := range g.due() {
 		errs = append(errs, g.sweepCall(ctx, id, true))
@@ -72,6 +79,35 @@ func (g *Gateway) sweepCall(ctx context.Context, id string, wasUnknown bool) err
 	}
 	if _, _, err := g.settle(ctx, call, wasUnknown); err != nil && codeOf(err) != CodeRunning {
 		return fmt.Errorf("settle action %s: %w", id, err)
+	}
+	return nil
+}
+
+// adopt keeps in mind, at start and then rarely, the calls of unknown outcome
+// that a process which is gone had in mind.
+func (g *Gateway) adopt(ctx context.Context) error {
+	now := g.cfg.Now()
+	g.mu.Lock()
+	due := g.adopted.IsZero() || now.Sub(g.adopted) >= doubtMost
+	g.mu.Unlock()
+	if !due {
+		return nil
+	}
+	calls, err := g.cfg.Store.UnknownActions(ctx, now.Add(-g.cfg.Limits.Keep), sweepUnknown)
+	if err != nil {
+		return fmt.Errorf("list actions of unknown outcome: %w", err)
+	}
+	g.mu.Lock()
+	g.adopted = now
+	g.mu.Unlock()
+	for _, call := range calls {
+		g.mu.Lock()
+		_, known := g.unknown[call.ID]
+		g.mu.Unlock()
+		if !known {
+			reg, _ := g.cfg.Actions.named(call.Name)
+			g.remember(call, reg)
+		}
 	}
 	return nil
 }

@@ -214,6 +214,9 @@ type Actions interface {
 	// ExpiredActions lists running calls whose lease has run out, of all
 	// owners.
 	ExpiredActions(ctx context.Context, now time.Time) ([]ActionCall, error)
+	// UnknownActions lists calls of unknown outcome, of all owners, that ended
+	// at the time since or later, oldest first; at most limit.
+	UnknownActions(ctx context.Context, since time.Time, limit int) ([]ActionCall, error)
 	// UnloggedStates lists states, of all owners, whose Rev the log does not
 	// have yet, except pending ones, whose call will make another; at most
 	// limit.

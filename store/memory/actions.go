@@ -261,6 +261,22 @@ func (s *Store) ExpiredActions(ctx context.Context, now time.Time) ([]store.Acti
 	return list, nil
 }
 
+// UnknownActions implements store.Actions.
+func (s *Store) UnknownActions(ctx context.Context, since time.Time, limit int) ([]store.ActionCall, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var list []store.ActionCall
+	for _, c := range s.callsWhere(
+		func(c *actionCall) bool { return c.Status == store.CallUnknown && !c.FinishedAt.Before(since) },
+		func(a, b *actionCall) int { return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.n, b.n)) },
+	) {
+		list = append(list, c.ActionCall)
+	}
+	return list[:min(len(list), max(limit, 0))], nil
+}
+
 // UnloggedStates implements store.Actions.
 func (s *Store) UnloggedStates(ctx context.Context, limit int) ([]store.BlockState, error) {
 	if err := s.lock(ctx); err != nil {

@@ -283,6 +283,19 @@ func (s *Store) ExpiredActions(ctx context.Context, now time.Time) ([]store.Acti
 	return list, wrap("expired actions", err)
 }
 
+// UnknownActions implements store.Actions.
+func (s *Store) UnknownActions(ctx context.Context, since time.Time, limit int) ([]store.ActionCall, error) {
+	var list []store.ActionCall
+	err := s.each(ctx, "SELECT "+actionColumns+` FROM action_calls
+		WHERE status <> 'running' AND status = 'unknown' AND finished >= ? ORDER BY finished, n LIMIT ?`,
+		[]any{nanos(since), max(limit, 0)}, func(row scanner) error {
+			c, err := scanAction(row)
+			list = append(list, c)
+			return err
+		})
+	return list, wrap("actions of unknown outcome", err)
+}
+
 // UnloggedStates implements store.Actions.
 func (s *Store) UnloggedStates(ctx context.Context, limit int) ([]store.BlockState, error) {
 	list, err := s.statesWhere(ctx, "s.rev > s.logged AND s.running = '' ORDER BY s.n LIMIT ?", max(limit, 0))

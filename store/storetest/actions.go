@@ -472,9 +472,44 @@ func testActionLease(t *testing.T, s store.Store) {
 	if got := expired(2 * time.Hour); !slices.Equal(got, []string{long.Call.ID}) {
 		t.Fatalf("expired %v", got)
 	}
+	// It is listed by when that was found out, of whomever it is.
+	unknown := func(since time.Time, limit int) []string {
+		t.Helper()
+		list, err := s.UnknownActions(ctx, since, limit)
+		must(t, err)
+		var ids []string
+		for _, c := range list {
+			if c.Status != store.CallUnknown || len(c.Payload) == 0 || c.FinishedAt.Before(since) {
+				t.Fatalf("call %+v is not whole", c)
+			}
+			ids = append(ids, c.ID)
+		}
+		return ids
+	}
+	theirs := reserve(answered(t, s, bob, "c_2"), "b_3", "key-3")
+	theirs.Call.Owner = bob
+	reserved(t, s, theirs)
+	later := end(theirs, `"unknown"`)
+	later.Status, later.At = store.CallUnknown, f.At.Add(time.Minute)
+	finished(t, s, later)
+	for _, c := range []struct {
+		since time.Time
+		limit int
+		want  []string
+	}{
+		{f.At, 10, []string{r.Call.ID, theirs.Call.ID}}, {time.Time{}, 1, []string{r.Call.ID}}, {f.At, 0, nil}, {f.At, -1, nil},
+		{later.At, 10, []string{theirs.Call.ID}}, {later.At.Add(1), 10, nil},
+	} {
+		if got := unknown(c.since, c.limit); !slices.Equal(got, c.want) {
+			t.Fatalf("unknown since %v, at most %d: %v, want %v", c.since, c.limit, got, c.want)
+		}
+	}
 	// An unknown outcome may be looked into at any time; what is done not.
 	c, err = take(r.Call.ID, "three", 0)
 	must(t, err)
+	if got := unknown(f.At, 10); !slices.Equal(got, []string{theirs.Call.ID}) {
+		t.Fatalf("unknown %v while it is looked into", got)
+	}
 	if c.Status != store.CallRunning || c.Holder != "three" || !strings.Contains(string(c.Answer), "unknown") {
 		t.Fatalf("call %+v", c)
 	}
