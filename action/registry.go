@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/inlay-ui/inlay/block"
@@ -124,7 +125,7 @@ func (r *Registry) Resolve(ctx context.Context, a block.Action, blockType string
 		}
 	}
 	fill(&a.Label, reg.Label.For(lang))
-	fill(&a.Label, reg.Name)
+	fill(&a.Label, labelOf(reg.Name))
 	fill(&a.Style, reg.Style)
 	switch reg.Confirm.Level {
 	case LevelDialog:
@@ -148,6 +149,14 @@ func (r *Registry) Resolve(ctx context.Context, a block.Action, blockType string
 		a.Feedback = &f
 	}
 	return a, nil
+}
+
+var spaces = strings.NewReplacer("_", " ", "-", " ", ".", " ")
+
+// labelOf makes a text for a button of an action's name, which begins with a
+// letter of ASCII.
+func labelOf(name string) string {
+	return strings.ToUpper(name[:1]) + strings.TrimRight(spaces.Replace(name[1:]), " ")
 }
 
 // accepts judges a payload by the action's schema or, on a form, by the form's.

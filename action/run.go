@@ -227,7 +227,7 @@ func (j *job) attempts(ctx context.Context) end {
 		}
 		if ctx.Err() != nil {
 			if !j.doubtful {
-				return end{verdict: refused, err: &tool.Error{Code: block.CodeCancelled, Message: "It was stopped before it began.", Err: context.Cause(ctx)}}
+				return end{verdict: refused, err: &tool.Error{Code: block.CodeCancelled, Message: builtinWords["stopped"].For(j.c.req.Caller.Lang), Err: context.Cause(ctx)}}
 			}
 			break
 		}
@@ -274,10 +274,16 @@ func (g *Gateway) ask(ctx context.Context, c *check, call store.ActionCall, caus
 		return end{verdict: happened, result: res}
 	}
 	var own *tool.Error
-	if !errors.As(cause, &own) {
-		cause = &tool.Error{Message: "It was not carried out.", Err: cause}
+	known := errors.As(cause, &own)
+	if known && judge(c.reg, cause) == refused {
+		return end{verdict: refused, err: cause} // it says why
 	}
-	return end{verdict: refused, err: cause}
+	// What broke meanwhile does not say what the person asks: was it done?
+	why := &tool.Error{Message: builtinWords["undone"].For(c.req.Caller.Lang), Err: cause}
+	if known {
+		why.Code, why.Retryable = own.Code, own.Retryable
+	}
+	return end{verdict: refused, err: why}
 }
 
 // call is the handler's view of a call.
@@ -607,6 +613,8 @@ func (c *check) words(e end) string {
 
 var builtinWords = map[string]Words{
 	"failed":  {"": "This could not be done.", "zh": "操作未能完成。"},
+	"stopped": {"": "It was stopped before it began. Nothing was changed.", "zh": "操作在开始前已停止，未做任何修改。"},
+	"undone":  {"": "This was not carried out. Nothing was changed.", "zh": "操作未执行，未做任何修改。"},
 	"unknown": {"": "It is not known whether this was done. It will not be done again by itself.", "zh": "暂时无法确认操作是否已完成，系统不会自动重复执行。"},
 }
 

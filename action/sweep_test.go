@@ -115,6 +115,37 @@ func TestUnknownIsAskedAfterRestart(t *testing.T) {
 	}
 }
 
+// Who is told that a doubtful call did not happen reads that nothing was
+// changed, not what broke on the way; a refusal keeps its words.
+func TestUndoneWords(t *testing.T) {
+	failed := &tool.Error{Code: block.CodeDataFetchFailed, Message: "The data source failed.", Retryable: true}
+	for _, c := range []struct {
+		lang, want string
+		errs       []error
+		again      bool
+	}{
+		{"en", "This was not carried out. Nothing was changed.", []error{Uncertain(failed)}, true},
+		{"zh", "操作未执行，未做任何修改。", []error{Uncertain(failed)}, true},
+		{"zh", "操作未执行，未做任何修改。", []error{errors.New("EOF")}, false},
+		{"zh", "已拒绝。", []error{errors.New("EOF"), &tool.Error{Message: "已拒绝。"}}, false},
+	} {
+		var runs atomic.Int32
+		def := export(func(context.Context, Call, *tool.Out) (Result, error) {
+			return Result{}, c.errs[min(int(runs.Add(1)), len(c.errs))-1]
+		})
+		def.Idempotent = len(c.errs) > 1
+		def.Lookup = func(context.Context, Call) (bool, Result, error) { return false, Result{}, nil }
+		r := newRig(t, def)
+		req := r.press(r.show("form"), "submit", `{"name":"x"}`)
+		req.Caller.Lang = c.lang
+		a, _, err := r.do(req)
+		var body failureBody
+		if err != nil || json.Unmarshal(a.Body, &body) != nil || a.Status != 502 || body.Error.Message != c.want || body.Error.Retryable != c.again {
+			t.Errorf("%s %v: %v %d %s", c.lang, c.errs, err, a.Status, a.Body)
+		}
+	}
+}
+
 // A message that something writes to gets its states later, by the sweeper.
 func TestStatesAreWrittenLater(t *testing.T) {
 	r := newRig(t, export(nil))
@@ -346,6 +377,16 @@ func TestResolve(t *testing.T) {
 	}
 	if again, err := r.Resolve(context.Background(), a, "query"); err != nil || again.Label != a.Label || again.Style != a.Style {
 		t.Errorf("twice: %v %+v", err, again)
+	}
+	for name, label := range map[string]string{"delete_note": "Delete note", "x": "X", "erp.close-order_": "Erp close order"} {
+		plain := touch(nil)
+		plain.Name, plain.Label = name, nil
+		if err := r.Add(plain); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := r.Resolve(zh, block.Action{ID: name}, "query"); err != nil || a.Label != label {
+			t.Errorf("%s: %v, label %q", name, err, a.Label)
+		}
 	}
 	for name, bad := range map[string]struct {
 		a   block.Action
