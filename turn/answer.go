@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -145,7 +146,12 @@ func (r *Runner) judge(q *question, req AnswerRequest) error {
 		return &Error{Code: CodePayloadInvalid, Message: "The answer does not have the form that was asked for.", Err: err}
 	}
 	switch {
-	case req.Action == tool.Approve && q.Type == typeConfirm, req.Action == tool.Reject && q.Type == typeConfirm:
+	case req.Action == tool.Approve && q.Type == typeConfirm:
+		return nil
+	case req.Action == tool.Reject && q.Type == typeConfirm:
+		if err := judgeReject(req.Payload); err != nil {
+			return invalid(err)
+		}
 		return nil
 	case req.Action == tool.Edit && q.Edit:
 		_, check, ok := r.lookup(q.Tool)
@@ -170,6 +176,31 @@ func (r *Runner) judge(q *question, req AnswerRequest) error {
 		return nil
 	}
 	return &Error{Code: CodeInvalidRequest, Message: fmt.Sprintf("The question cannot be answered with %q.", req.Action)}
+}
+
+// judgeReject takes a reason and nothing else: what the model would never read
+// is not to look as if it did.
+func judgeReject(payload json.RawMessage) error {
+	var members map[string]json.RawMessage
+	if len(bytes.TrimSpace(payload)) == 0 {
+		return nil
+	}
+	refuse := func(path, message string) error {
+		return &block.SchemaError{Violations: []block.Violation{{Path: path, Message: message}}}
+	}
+	if json.Unmarshal(payload, &members) != nil {
+		return refuse("", "must be an object")
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var reason string
+		switch {
+		case name != "reason":
+			return refuse("", fmt.Sprintf("%q is not known; there is reason", clip(name, 80)))
+		case json.Unmarshal(members[name], &reason) != nil:
+			return refuse("/reason", "must be text")
+		}
+	}
+	return nil
 }
 
 // reject is what the model is told of a call that was not approved.

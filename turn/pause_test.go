@@ -222,6 +222,10 @@ func TestAnswers(t *testing.T) {
 		{name: "nobody is asked about little", first: small, paid: "5 to Ann by  (false )"},
 		{name: "rejected", first: calls(pay("c1", "Ann", 50)), action: "reject", payload: `{"reason":"not  today"}`, told: "REJECTED", state: "reject"},
 		{name: "edited", first: calls(pay("c1", "Ann", 50)), action: "edit", payload: `{"to":"Bob","amount":20}`, paid: "20 to Bob by second (true edit)", told: "The user changed the arguments", state: "edit"},
+		{name: "rejected without a word", first: calls(pay("c1", "Ann", 50)), action: "reject", told: "REJECTED", state: "reject"},
+		{name: "rejected with more", first: calls(pay("c1", "Ann", 50)), action: "reject", payload: `{"reason":"no","amount":5}`, code: turn.CodePayloadInvalid},
+		{name: "rejected with a number", first: calls(pay("c1", "Ann", 50)), action: "reject", payload: `{"reason":5}`, code: turn.CodePayloadInvalid},
+		{name: "rejected with a list", first: calls(pay("c1", "Ann", 50)), action: "reject", payload: `[]`, code: turn.CodePayloadInvalid},
 		{name: "edited badly", first: calls(pay("c1", "Ann", 50)), action: "edit", payload: `{"to":"Bob","amount":5000}`, code: turn.CodePayloadInvalid},
 		{name: "edited to nothing", first: calls(pay("c1", "Ann", 50)), action: "edit", code: turn.CodePayloadInvalid},
 		{name: "answered as a question", first: calls(pay("c1", "Ann", 50)), action: "answer", payload: `{"text":"yes"}`, code: turn.CodeInvalidRequest},
@@ -242,7 +246,8 @@ func TestAnswers(t *testing.T) {
 				wantCode(t, err, c.code)
 				if c.code == turn.CodePayloadInvalid && c.payload != "" {
 					var args *tool.ArgumentError
-					if !errors.As(err, &args) || len(args.Violations) == 0 {
+					var schema *block.SchemaError
+					if !(errors.As(err, &args) && len(args.Violations) > 0) && !(errors.As(err, &schema) && len(schema.Violations) > 0) {
 						t.Errorf("%v names no violation", err)
 					}
 				}
