@@ -75,7 +75,8 @@ const (
 type Def struct {
 	// Name is [A-Za-z][A-Za-z0-9_.-]{0,63}.
 	Name string
-	// Label is what stands on a button that has no text of its own.
+	// Label is what stands on a button that has no text of its own; empty means
+	// the name in words.
 	Label Words
 	// Schema is the JSON Schema of the payload. Without one an action takes no
 	// payload, except on a form, whose own schema judges it.
@@ -91,6 +92,10 @@ type Def struct {
 	// Permit says whether a caller may do this now; nil lets every user. It is
 	// asked at every call, with the caller of that call.
 	Permit func(ctx context.Context, c tool.Caller) error
+	// Check judges a payload that fits the schema, by what only the action
+	// knows, before anything begins: a *tool.Error has words for people, and
+	// leaves the key free. Nil takes them all.
+	Check func(ctx context.Context, c Call) error
 	// PerMinute bounds the calls of one user; 0 does not.
 	PerMinute int
 	// Once locks the block after success and lets one call at a time run on it.

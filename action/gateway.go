@@ -306,6 +306,9 @@ func (g *Gateway) do(ctx context.Context, c *check) (Answer, error) {
 	if err := g.permitted(ctx, c); err != nil {
 		return Answer{}, err
 	}
+	if err := g.sound(ctx, c); err != nil {
+		return Answer{}, err
+	}
 	if c.reg.Confirm.Level == LevelToken {
 		t, reason := g.confirmed(c)
 		if reason != "" {
@@ -453,6 +456,29 @@ func (g *Gateway) permitted(ctx context.Context, c *check) (err error) {
 		return &Error{Code: CodeForbidden, Message: message, Err: err}
 	}
 	return nil
+}
+
+// sound asks the action itself whether the values make sense.
+func (g *Gateway) sound(ctx context.Context, c *check) (err error) {
+	if c.reg.Check == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in Check of %s: %v", c.reg.Name, v)
+		}
+	}()
+	err = c.reg.Check(ctx, c.call(store.ActionCall{
+		Name: c.reg.Name, Action: c.act.ID, TraceID: c.req.TraceID, Conversation: c.msg.Conversation, Msg: c.req.Msg,
+	}, 0))
+	var own *tool.Error
+	if err == nil || !errors.As(err, &own) || own.Message == "" {
+		return err
+	}
+	return &Error{
+		Code: CodePayloadInvalid, Message: own.Message, Err: err,
+		Details: map[string]any{"violations": []map[string]string{{"path": "", "message": own.Message}}},
+	}
 }
 
 // reserve begins the call: from here on it is known by its key.

@@ -438,3 +438,41 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("kept %s", got)
 	}
 }
+
+// What the action itself does not take is refused before anything begins, and
+// leaves its key free.
+func TestCheck(t *testing.T) {
+	var runs atomic.Int32
+	def := export(func(context.Context, Call, *tool.Out) (Result, error) {
+		runs.Add(1)
+		return Result{}, nil
+	})
+	def.Check = func(_ context.Context, c Call) error {
+		switch {
+		case c.Action != "export" || c.On != "submit" || c.Block.Type != "form" || c.Caller.User != "ann" || c.Msg == "":
+			return errors.New("not the call")
+		case string(c.Payload) == `{"name":"panic"}`:
+			panic("lost")
+		case string(c.Payload) == `{"name":"late"}`:
+			return &tool.Error{Message: "It is too late."}
+		}
+		return nil
+	}
+	r := newRig(t, def)
+	m := r.show("form")
+	req := r.press(m, "submit", `{"name":"late"}`)
+	e := r.refused(CodePayloadInvalid, req)
+	if raw, err := json.Marshal(e.Details); err != nil || e.Message != "It is too late." || string(raw) != `{"violations":[{"message":"It is too late.","path":""}]}` {
+		t.Errorf("%s %s", e.Message, raw)
+	}
+	if _, _, err := r.do(r.press(m, "submit", `{"name":"panic"}`)); err == nil || codeOf(err) != turn.CodeInternal {
+		t.Errorf("a panic: %v", err)
+	}
+	if runs.Load() != 0 {
+		t.Error("it ran")
+	}
+	req.Payload = json.RawMessage(`{"name":"x"}`)
+	if r.done(req); runs.Load() != 1 {
+		t.Errorf("ran %d times", runs.Load())
+	}
+}

@@ -431,6 +431,21 @@ func TestQueryRefusals(t *testing.T) {
 	if e := press("zh", "x"); e.Message != "该数据源已不存在。" {
 		t.Errorf("an unknown source: %v", e)
 	}
+	if err := qs.Action().Check(t.Context(), c); err != nil {
+		t.Errorf("the block is wrong, not the values: %v", err)
+	}
+	c.Block.Payload = json.RawMessage(`{"statement":"s","dataSource":"logs","timeRange":{"from":"never","to":"now"}}`)
+	for payload, want := range map[string]string{
+		`{}`: "", `{"timeRange":{"from":"now-1h","to":"now"}}`: "", `{"timeRange":{"from":"now","to":"now-1h"}}`: "时间范围的结束时间早于开始时间。",
+	} {
+		asked := c
+		asked.Payload = json.RawMessage(payload)
+		err := qs.Action().Check(tool.WithCaller(t.Context(), tool.Caller{Lang: "zh"}), asked)
+		var own *tool.Error
+		if want == "" && err != nil || want != "" && (!errors.As(err, &own) || own.Message != want) {
+			t.Errorf("%s: %v", payload, err)
+		}
+	}
 	c.Block.Payload = json.RawMessage(`{"statement":"s","dataSource":"logs"}`)
 	if e := press("zh", ""); e.Code != block.CodeNotAuthorized || e.Message != "请先登录后再操作。" {
 		t.Errorf("without a token: %v", e)

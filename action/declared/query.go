@@ -160,6 +160,7 @@ func (qs *Queries) Action() action.Def {
 		Label:    action.Words{"": "Run", "zh": "执行"},
 		Schema:   runSchema("", ""),
 		Feedback: action.Feedback{Failure: action.Words{"": "The query could not be run.", "zh": "查询执行失败。"}},
+		Check:    qs.check,
 		Run:      qs.run,
 	}
 }
@@ -210,26 +211,43 @@ func refuse(format string, a ...any) error {
 	return &tool.Error{Code: block.CodeDataFetchFailed, Message: fmt.Sprintf(format, a...)}
 }
 
-func (qs *Queries) run(ctx context.Context, c action.Call, out *tool.Out) (action.Result, error) {
-	var b stored
+// asked reads what a call asks for: whose statement, and between which times.
+// ranged says that an error is about times that the call brought.
+func (qs *Queries) asked(ctx context.Context, c action.Call) (q *query, b stored, from, to time.Time, ranged bool, err error) {
 	var asked struct {
 		TimeRange *timeRange `json:"timeRange"`
 	}
 	lang := tool.CallerFrom(ctx).Lang
-	if err := errors.Join(json.Unmarshal(c.Block.Payload, &b), json.Unmarshal(c.Payload, &asked)); err != nil {
-		return action.Result{}, &tool.Error{Code: block.CodeSchemaInvalid, Message: words["unreadable"].For(lang), Err: err}
+	if err = errors.Join(json.Unmarshal(c.Block.Payload, &b), json.Unmarshal(c.Payload, &asked)); err != nil {
+		err = &tool.Error{Code: block.CodeSchemaInvalid, Message: words["unreadable"].For(lang), Err: err}
+		return q, b, from, to, false, err
 	}
-	q := qs.byName[b.DataSource]
-	if q == nil {
-		return action.Result{}, refuse("%s", words["source"].For(lang))
+	if q = qs.byName[b.DataSource]; q == nil {
+		return q, b, from, to, false, refuse("%s", words["source"].For(lang))
 	}
-	if asked.TimeRange == nil {
+	ranged = asked.TimeRange != nil
+	if !ranged {
 		asked.TimeRange = b.TimeRange
 	}
-	from, to, err := q.between(asked.TimeRange, lang)
+	from, to, err = q.between(asked.TimeRange, lang)
+	return q, b, from, to, ranged, err
+}
+
+// check refuses a time range that the person chose and the source does not
+// take. What is wrong with the block itself is a failure of the run.
+func (qs *Queries) check(ctx context.Context, c action.Call) error {
+	if _, _, _, _, ranged, err := qs.asked(ctx, c); ranged {
+		return err
+	}
+	return nil
+}
+
+func (qs *Queries) run(ctx context.Context, c action.Call, out *tool.Out) (action.Result, error) {
+	q, b, from, to, _, err := qs.asked(ctx, c)
 	if err != nil {
 		return action.Result{}, err
 	}
+	lang := tool.CallerFrom(ctx).Lang
 	args := map[string]any{"statement": b.Statement, "lang": b.Lang, "from": iso(from), "to": iso(to)}
 	data, err := dataOf(ctx, c)
 	if err != nil {
