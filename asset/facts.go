@@ -53,13 +53,13 @@ func (l *Library) facts(ctx context.Context, a *store.Asset) (Facts, error) {
 	f, err := l.look(within, *a, r)
 	err = errors.Join(err, r.Close())
 	switch {
-	case err == nil:
-		return f, nil
-	case errors.Is(err, errNoPicture) && ctx.Err() == nil:
-		a.Mime = mimeUnknown
-		return none, nil
 	case ctx.Err() != nil:
 		return none, fmt.Errorf("examine file: %w", context.Cause(ctx))
+	case err == nil:
+		return f, nil
+	case errors.Is(err, errNoPicture):
+		a.Mime = mimeUnknown
+		return none, nil
 	case within.Err() != nil, isDamage(err):
 		l.Logger.Info("file without a preview", "asset", a.ID, "mime", a.Mime, "err", err)
 		return none, nil

@@ -94,6 +94,8 @@ type faulty struct {
 	forward bool
 	// breakAt makes reads fail behind so many bytes.
 	breakAt int
+	// wait is how long each piece keeps its reader waiting.
+	wait time.Duration
 }
 
 func (f *faulty) set(change func(*faulty)) {
@@ -124,10 +126,23 @@ func (f *faulty) Open(ctx context.Context, key string, offset, length int64) (io
 			io.Reader
 			io.Closer
 		}{io.MultiReader(io.LimitReader(r, int64(f.breakAt)), failing{errors.New("disk gone")}), r}, nil
+	case f.wait > 0:
+		return slow{r, f.wait}, nil
 	case f.forward:
 		return struct{ io.ReadCloser }{r}, nil
 	}
 	return r, nil
+}
+
+// slow is a blob that comes after a while.
+type slow struct {
+	io.ReadCloser
+	wait time.Duration
+}
+
+func (s slow) Read(p []byte) (int, error) {
+	time.Sleep(s.wait)
+	return s.ReadCloser.Read(p)
 }
 
 type failing struct{ err error }

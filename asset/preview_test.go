@@ -2,6 +2,7 @@ package asset_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/inlay-ui/inlay/asset"
 	"github.com/inlay-ui/inlay/block"
@@ -74,19 +77,49 @@ func TestPreviewBounds(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&many, "%d,%s\n", i, strings.Repeat("x", 100))
 	}
-	for name, data := range map[string]string{"wide.csv": strings.Repeat(wide+"\n", 50), "many.csv": many.String(), "quote.csv": `a,b` + "\n" + `"` + strings.Repeat("x\n", 1<<20)} {
+	for name, data := range map[string]string{"wide.csv": strings.Repeat(wide+"\n", 5), "many.csv": many.String(), "quote.csv": `a,b` + "\n" + `"` + strings.Repeat("x\n", 1<<18)} {
 		p := previewOf(t, r, name, []byte(data))
 		raw, err := json.Marshal(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.Rows) == 0 || len(p.Rows) > 100 || len(p.Rows[0]) > 20 || len(raw) > 32<<10 {
-			t.Errorf("%s: %d rows of %d columns, %d bytes", name, len(p.Rows), len(p.Rows[0]), len(raw))
+		widest := 0
+		for _, row := range p.Rows {
+			widest = max(widest, len(row))
+		}
+		if len(p.Rows) == 0 || len(p.Rows) > 100 || widest > 20 || len(raw) > 32<<10 {
+			t.Errorf("%s: %d rows of up to %d columns, %d bytes", name, len(p.Rows), widest, len(raw))
 		}
 		if name == "many.csv" && p.Total != 5000 {
 			t.Errorf("%s: %d rows in all", name, p.Total)
 		}
 	}
+}
+
+// A file that takes too long to read is shown as far as it was read.
+func TestPreviewOutOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.blobs.set(func(f *faulty) { f.wait = 3 * time.Second })
+		data := []byte(strings.Repeat(strings.Repeat("x", 100<<10)+",1\n", 30))
+		a := r.upload(t, "slow.csv", data)
+		began := time.Now()
+		p := asset.FactsOf(a).Preview
+		if p.Kind != "table" || len(p.Rows) == 0 || len(p.Rows) >= 30 || p.Total != 0 {
+			t.Errorf("%s: %d rows of %d", p.Kind, len(p.Rows), p.Total)
+		}
+		page, err := r.Preview(t.Context(), alice, a.ID, asset.PreviewQuery{})
+		if err != nil || len(page.Rows) == 0 || len(page.Rows) >= 30 || !page.More {
+			t.Errorf("%d rows, more %v, %v", len(page.Rows), page.More, err)
+		}
+		if d := time.Since(began); d > 15*time.Second {
+			t.Errorf("a page took %v", d)
+		}
+		// Nobody waits for the rest of a page that begins too far down.
+		if _, err := r.Preview(t.Context(), alice, a.ID, asset.PreviewQuery{Offset: 29}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the last row: %v", err)
+		}
+	})
 }
 
 func TestThumbnails(t *testing.T) {

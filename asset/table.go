@@ -40,7 +40,8 @@ func (l *Library) sheetRows(ctx context.Context, a store.Asset, r io.ReaderAt, s
 const maxSheets = 100
 
 // csvRows reads rows of a text of values. With count it goes on to the end to
-// know how many there are.
+// know how many there are. When the time is up, what was read by then is the
+// page, and there is more.
 func (l *Library) csvRows(ctx context.Context, a store.Asset, r io.ReaderAt, offset, limit, columns, runes int, count bool) (Preview, string, error) {
 	in, charset, err := decoded(r, a.Size)
 	if err != nil {
@@ -60,8 +61,9 @@ func (l *Library) csvRows(ctx context.Context, a store.Asset, r io.ReaderAt, off
 			break
 		}
 		if err != nil {
-			if counting && ctx.Err() != nil {
-				return p, charset, nil // it took too long to count them all
+			if ctx.Err() != nil && (counting || len(p.Rows) > 0) {
+				p.More = true
+				return p, charset, nil
 			}
 			return Preview{}, "", fmt.Errorf("read table: %w", err)
 		}
