@@ -60,7 +60,7 @@ func TestPatternBombs(t *testing.T) {
 			t.Errorf("%s: accepted", p)
 		}
 	}
-	if d := time.Since(begin); d > 5*time.Second {
+	if d := time.Since(begin); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 }
@@ -74,7 +74,7 @@ func TestPatternsAreJudgedQuickly(t *testing.T) {
 	} {
 		begin := time.Now()
 		err := CheckPattern(p)
-		if d := time.Since(begin); d > time.Second {
+		if d := time.Since(begin); d > 30*time.Second {
 			t.Errorf("%.60s took %v: %v", p, d, err)
 		}
 	}
