@@ -143,7 +143,7 @@ func TestBoundsAndDamage(t *testing.T) {
 		if doc.Pages != c.pages || doc.Cut != c.cut || c.fails != nil && !errors.Is(err, c.fails) || c.fails == nil && err != nil {
 			t.Errorf("%s: %d pages, cut %v, %v", name, doc.Pages, doc.Cut, err)
 		}
-		if d := time.Since(began); d > 5*time.Second {
+		if d := time.Since(began); d > time.Minute {
 			t.Errorf("%s: took %v", name, d)
 		}
 	}

@@ -264,7 +264,7 @@ func TestHostile(t *testing.T) {
 		} else if c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
-		if d := time.Since(began); d > 5*time.Second {
+		if d := time.Since(began); d > time.Minute {
 			t.Errorf("%s: took %v", name, d)
 		}
 	}
