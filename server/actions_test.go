@@ -162,7 +162,7 @@ func TestAPIAction(t *testing.T) {
 			t.Errorf("state %s", b.State)
 		}
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		log := other.rest(other.stream(other.request("GET", "/v1/messages/"+p.msg+"/events?after=0", nil)))
 		if strings.Contains(log, "event: block_state") && strings.Contains(log, `"status":"done"`) {

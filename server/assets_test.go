@@ -345,7 +345,7 @@ func TestUploadCutOff(t *testing.T) {
 			}
 			_ = conn.Close()
 		}
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for {
 			list, err := f.store.StaleAssets(t.Context(), time.Now().Add(time.Hour), 10)
 			if err != nil {

@@ -310,7 +310,7 @@ func TestSlowReader(t *testing.T) {
 		}
 		return model.Response{}, nil
 	})
-	r := faultRig(t, st, m, nil, turn.Limits{OutputBytes: 4 << 20}, func(c *Config) { c.WriteTimeout = 300 * time.Millisecond })
+	r := faultRig(t, st, m, nil, turn.Limits{OutputBytes: 4 << 20}, func(c *Config) { c.WriteTimeout = time.Second })
 	slow := httptest.NewUnstartedServer(r.srv.Config.Handler)
 	slow.Listener = narrow{slow.Listener}
 	slow.Start()
@@ -343,7 +343,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	// It reads nothing more. The turn ends all the same, and its place is free.
 	for r.handler().limiter.open() > 0 || r.handler().Runner.(*turn.Runner).Running() > 0 {
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > time.Minute {
 			t.Fatalf("after %v: %d streams open, %d turns running", time.Since(began), r.handler().limiter.open(), r.handler().Runner.(*turn.Runner).Running())
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -598,14 +598,14 @@ func TestBodyThatNeverEnds(t *testing.T) {
 		}
 		defer conn.Close()
 		began := time.Now()
-		_ = conn.SetDeadline(began.Add(5 * time.Second))
+		_ = conn.SetDeadline(began.Add(time.Minute))
 		auth := "Authorization: Bearer alice\r\n"
 		if strings.Contains(start, "Authorization") {
 			auth = ""
 		}
 		fmt.Fprintf(conn, "POST /v1/chat HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\n%s", auth, start)
 		b, err := io.ReadAll(conn)
-		if d := time.Since(began); d > 3*time.Second || err != nil && !errors.Is(err, net.ErrClosed) && d > 3*time.Second {
+		if d := time.Since(began); d > 30*time.Second {
 			t.Errorf("%s: still open after %v: %v", name, d, err)
 		}
 		if !bytes.HasPrefix(b, []byte("HTTP/1.1 4")) {
@@ -669,7 +669,7 @@ func TestHeadOfStreams(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, res.Body)
 		for r.handler().limiter.open() > 1 {
-			if time.Since(began) > 3*time.Second {
+			if time.Since(began) > time.Minute {
 				t.Fatalf("%s: %d streams are open", path, r.handler().limiter.open())
 			}
 			time.Sleep(5 * time.Millisecond)

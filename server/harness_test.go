@@ -264,7 +264,7 @@ func (r *rig) request(method, path string, body any, headers ...string) *http.Re
 		}
 		in = bytes.NewReader(raw)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	r.t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, method, r.srv.URL+path, in)
 	if err != nil {
