@@ -288,7 +288,7 @@ func newProcess(t *testing.T, r *rig, p *process) *Gateway {
 	t.Helper()
 	g, err := New(Config{
 		Store: p, Turns: p, Actions: r.reg, Blocks: r.blocks, Signer: r.ring, Now: r.clock.now,
-		Limits: Limits{Backoff: time.Microsecond, Wait: time.Second},
+		Limits: Limits{Backoff: time.Microsecond, Wait: time.Minute},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func newProcess(t *testing.T, r *rig, p *process) *Gateway {
 
 func closed(t *testing.T, g *Gateway) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := g.Close(ctx); err != nil {
 		t.Fatal(err)

@@ -676,7 +676,7 @@ func TestBackgroundWaitsForItsTurn(t *testing.T) {
 		t.Error("ran")
 	}
 	close(hold)
-	r.g.cfg.Limits.Wait = 5 * time.Second
+	r.g.cfg.Limits.Wait = time.Minute
 	if _, body, err := r.do(req); err != nil || body.Status != "accepted" {
 		t.Errorf("%v %+v", err, body)
 	}

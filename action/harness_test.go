@@ -230,7 +230,7 @@ func newRig(t testing.TB, defs ...Def) *rig {
 	}
 	r.g = r.gateway(r.store)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := r.g.Close(ctx); err != nil {
 			t.Error(err)
@@ -246,7 +246,7 @@ func (r *rig) gateway(st store.Store) *Gateway {
 	r.t.Helper()
 	g, err := New(Config{
 		Store: st, Turns: r.runner, Actions: r.reg, Blocks: r.blocks, Signer: r.ring, Now: r.clock.now, Observer: r.seen,
-		Limits: Limits{Backoff: time.Millisecond, Wait: 5 * time.Second},
+		Limits: Limits{Backoff: time.Millisecond, Wait: time.Minute},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -279,7 +279,7 @@ func (r *rig) show(what string) store.Message {
 // settled waits until nothing writes to a message.
 func (r *rig) settled(msg string) store.Message {
 	r.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		m, err := r.store.Message(context.Background(), r.owner(), msg)
 		if err != nil {
@@ -299,7 +299,7 @@ func (r *rig) settled(msg string) store.Message {
 // logged waits until the log has the states of a message's blocks.
 func (r *rig) logged(msg string) store.Message {
 	r.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		states, err := r.store.BlockStates(context.Background(), r.owner(), msg)
 		if err != nil {

@@ -239,7 +239,7 @@ func TestAnswerCrash(t *testing.T) {
 // finished waits until a turn went on to its end.
 func (r *rig) finished(msg string) (m store.Message) {
 	r.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if m = r.settled(msg); m.Status == event.StatusDone {
 			return m
