@@ -55,6 +55,50 @@ export function launchBrowser() {
  * @typedef {import("playwright-core").Page & {problems: string[]}} ChatPage
  */
 
+/** Contexts whose pages are closed, by browser and options. @type {WeakMap<object, Map<string, import("playwright-core").BrowserContext[]>>} */
+const idle = new WeakMap();
+/** Where a context goes when its pages are closed. @type {WeakMap<object, import("playwright-core").BrowserContext[]>} */
+const places = new WeakMap();
+
+/**
+ * A context in which nothing is stored for a server: one that was used before
+ * and still has the files of the page in its cache, or else a new one.
+ * @param {import("playwright-core").Browser} browser
+ * @param {string} url
+ * @param {import("playwright-core").BrowserContextOptions} options
+ */
+async function freshContext(browser, url, options) {
+  const kinds = idle.get(browser) ?? new Map();
+  idle.set(browser, kinds);
+  const key = JSON.stringify(options);
+  const place = kinds.get(key) ?? [];
+  kinds.set(key, place);
+  const used = place.pop();
+  if (!used) {
+    const context = await browser.newContext(options);
+    places.set(context, place);
+    return context;
+  }
+  const page = await used.newPage();
+  const session = await used.newCDPSession(page);
+  await session.send("Storage.clearDataForOrigin", {
+    origin: new URL(url).origin,
+    storageTypes: "cookies,indexeddb,local_storage",
+  });
+  await page.close();
+  return used;
+}
+
+/**
+ * Closes a page and all that share its storage.
+ * @param {import("playwright-core").Page} page
+ */
+export async function closePage(page) {
+  const context = page.context();
+  for (const each of context.pages()) await each.close();
+  places.get(context)?.push(context);
+}
+
 /**
  * Opens the chat page in a context of its own and watches for errors of the
  * console, violations of the content security policy and requests to other
@@ -68,7 +112,7 @@ export async function openPage(browser, url, options = {}) {
   const { lang = "en-US", theme = "light", width = 1280, height = 800, path = "/" } = options;
   const context =
     options.context ??
-    (await browser.newContext({
+    (await freshContext(browser, url, {
       locale: lang,
       colorScheme: theme,
       viewport: { width, height },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { actionButton, answerQuestion, noticed, question, stateOf } from "../lib/actions.mjs";
-import { launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import {
   answers,
   askAndWait,
@@ -48,7 +48,7 @@ async function carriedOut(action, conversation) {
   return items.filter((/** @type {any} */ entry) => entry.outcome === "done").length;
 }
 
-/** Opens a conversation in a tab of its own, beside others of the same reader. @param {string} id @param {ChatPage} [beside] */
+/** Opens a conversation in a tab of its own, behind another one of the same reader if there is one. @param {string} id @param {ChatPage} [beside] */
 async function tab(id, beside) {
   const context = beside?.context();
   const page = await openPage(browser, server.url, {
@@ -56,6 +56,8 @@ async function tab(id, beside) {
     ...(context ? { context } : {}),
   });
   await answers(page).first().waitFor();
+  // A tab behind another is drawn about once in a second, which is when a click waits.
+  await beside?.bringToFront();
   return page;
 }
 
@@ -112,7 +114,7 @@ describe("a form", () => {
     await page.locator(locked).waitFor();
     assert.equal(await actionButton(blocks(page, "form"), "submit").count(), 0);
     assert.deepEqual(types(await last(id)), ["text", "form", "text", "file"]);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("two tabs submit it at once and it is done once", async () => {
@@ -122,6 +124,7 @@ describe("a form", () => {
     const page = await tab(id);
     const other = await tab(id, page);
     for (const one of [page, other]) {
+      await one.bringToFront();
       await actionButton(blocks(one, "form"), "submit").click();
       await question(one).waitFor();
     }
@@ -134,7 +137,7 @@ describe("a form", () => {
     assert.equal(await carriedOut("export_orders", id), 1);
     assertClean(page, 409);
     assertClean(other, 409);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("what is stopped is said to be, and can be submitted again", async () => {
@@ -154,7 +157,7 @@ describe("a form", () => {
     await answerQuestion(page, true);
     await page.locator('[data-block-type="file"][data-block-status="done"]').waitFor();
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("what fails can be submitted again, with what was entered", async () => {
@@ -172,7 +175,7 @@ describe("a form", () => {
     await page.locator('[data-block-type="form"] [data-locked="true"]').waitFor();
     await page.locator('[data-block-type="file"][data-block-status="done"]').waitFor();
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a draft outlives a reload, and what is wrong is said beside its field", async () => {
@@ -192,7 +195,7 @@ describe("a form", () => {
       async () => (await form.getByLabel(/^Reason/).inputValue()) === "kept over a reload",
     );
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 });
 
@@ -219,7 +222,7 @@ describe("a person decides", () => {
     await saying(blocks(page, "card"), /Within the budget/);
     assert.equal(await actionButton(confirm, "approve").count(), 0);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("what was changed before the approval is what is run", async () => {
@@ -234,7 +237,7 @@ describe("a person decides", () => {
     await saying(confirm, /Approved with changes/);
     await saying(blocks(page, "card"), /only the half of it/);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("what is rejected is not run, in every tab", async () => {
@@ -253,7 +256,7 @@ describe("a person decides", () => {
     assert.equal(await actionButton(blocks(other, "confirm"), "approve").count(), 0);
     assert.ok(!types(await last(id)).includes("card"));
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a question of the model is answered in the middle of its turn", async () => {
@@ -265,7 +268,7 @@ describe("a person decides", () => {
     await saying(asked, /2026Q2/);
     await saying(blocks(page, "metric"), /2026Q2 sales \(sample data\)/);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 });
 
@@ -286,13 +289,14 @@ describe("actions", () => {
     await answerQuestion(page, true);
     await noticed(page, /4 sample expenses were deleted/);
     for (const one of [page, other]) await saying(blocks(one, "table"), /No rows/);
+    await other.bringToFront();
     await actionButton(blocks(other, "table"), "restore").click();
     for (const one of [page, other]) {
       await until("the rows are back", async () => (await rows(one).count()) === 4);
     }
     assertClean(page, 428);
     assertClean(other);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a statement is copied, and run in the same message", async () => {
@@ -319,7 +323,7 @@ describe("actions", () => {
     const [, after] = await server.messages(await conversationId(page));
     assert.deepEqual(types(after), types(message));
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a card asks on, is watched and unwatched, and a tree does what its button says", async () => {
@@ -345,7 +349,7 @@ describe("actions", () => {
     await tree.getByRole("button", { name: "Add to the sample basket" }).click();
     await noticed(page, /Pieces in the sample basket: 1\./);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("every kind of chart, the flow, the steps and a long table are drawn", async () => {
@@ -369,6 +373,6 @@ describe("actions", () => {
     const { events } = await server.ask("List the top 500 orders");
     assert.equal(events.match(/event: block_delta/g)?.length, 6);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { obstacles } from "../lib/axe.mjs";
-import { launchBrowser, openPage } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage } from "../lib/browser.mjs";
 import { askAndWait, assertClean, composer, lastAnswer, settled, until } from "../lib/chat.mjs";
 import { startDemoModel, startServer } from "../lib/server.mjs";
 
@@ -26,7 +26,7 @@ after(async () => {
 test("a rating with its comment is kept, and can be taken back", async (t) => {
   const { conversationId } = await server.ask("Give me the sales summary for Q3");
   const page = await openPage(browser, server.url, { path: `/#/c/${conversationId}` });
-  t.after(() => page.context().close());
+  t.after(() => closePage(page));
   const answer = await settled(page);
   const feedback = async () => (await server.messages(conversationId)).at(-1)?.feedback;
 
@@ -56,7 +56,7 @@ test("a rating with its comment is kept, and can be taken back", async (t) => {
 
 test("an answer that waits is marked, led to, and goes on", async (t) => {
   const page = await openPage(browser, server.url);
-  t.after(() => page.context().close());
+  t.after(() => closePage(page));
   await composer(page).waitFor();
   await askAndWait(page, "Approve an expense");
   const line = page.locator('.page-status[data-waiting="true"]');

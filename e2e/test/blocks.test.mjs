@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import {
   answers,
   ask,
@@ -84,7 +84,7 @@ describe("the demo", () => {
       assert.ok(await page.getByText("Demo model – scripted answers, no AI").isVisible());
       await screenshot(page, "sales-by-region");
       assertClean(page);
-      await page.context().close();
+      await closePage(page);
     } finally {
       await proxy.stop();
       await server.stop();
@@ -108,7 +108,7 @@ describe("the demo", () => {
       assert.deepEqual(wire.requests, Array(2).fill("POST /v1/chat/completions"));
       assert.equal(message.finishReason, "stop");
       assertClean(page);
-      await page.context().close();
+      await closePage(page);
     } finally {
       await server.stop();
       await wire.stop();
@@ -156,7 +156,7 @@ describe("blocks", () => {
       /Show the cities of South in 2026Q3/,
     );
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a chart is its table, a CSV file and a picture too", async () => {
@@ -188,7 +188,7 @@ describe("blocks", () => {
     await chooseInMenu(chart, "table");
     await drawn(chart);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a table is sorted by its headings and filtered by text", async () => {
@@ -211,7 +211,7 @@ describe("blocks", () => {
       return cities.length > 0 && cities.length < 50 && cities.every((c) => c === "Shanghai");
     });
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a block that failed is tried again in its place, and only that block", async () => {
@@ -233,7 +233,7 @@ describe("blocks", () => {
     await page.reload();
     await page.locator('[data-block-type="metric"][data-block-status="done"]').waitFor();
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("refresh fetches anew and says as of when", async () => {
@@ -252,7 +252,7 @@ describe("blocks", () => {
     await drawn(chart);
     assert.equal(await asOf(), second);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("two charts, figures and code arrive as their own kinds", async () => {
@@ -268,6 +268,6 @@ describe("blocks", () => {
     assert.match(await lastAnswer(page).locator("pre code").innerText(), /GROUP BY region/);
     assert.equal(await composer(page).inputValue(), "");
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 });

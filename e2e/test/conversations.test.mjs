@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { launchBrowser, openPage } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage } from "../lib/browser.mjs";
 import {
   answers,
   ask,
@@ -97,7 +97,7 @@ test("conversations are found, renamed and deleted", async () => {
   assert.equal(gone.status, 404);
   await until("the page is at a new chat", async () => (await answers(page).count()) === 0);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
   await server.stop();
 });
 
@@ -135,7 +135,7 @@ test("a conversation is exported as Markdown, text, JSON and HTML", async () => 
   const alone = await page.context().newPage();
   await alone.setContent(files.html ?? "");
   assert.match(await alone.locator("body").innerText(), /leads with 320/);
-  await page.context().close();
+  await closePage(page);
   await server.stop();
 });
 
@@ -199,8 +199,8 @@ test("a server with sign-in asks for a token and keeps users apart", async () =>
   await page.getByRole("button", { name: "Settings" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  await page.context().close();
-  await other.context().close();
+  await closePage(page);
+  await closePage(other);
   await server.stop();
 });
 
@@ -214,6 +214,6 @@ test("a message the server refuses is given back", async () => {
     .waitFor();
   assert.equal((await composer(page).inputValue()).length, 201);
   assert.equal(await answers(page).count(), 0);
-  await page.context().close();
+  await closePage(page);
   await server.stop();
 });

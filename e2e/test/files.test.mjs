@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { actionButton, answerQuestion, stateOf } from "../lib/actions.mjs";
-import { launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import {
   ask,
   askAndWait,
@@ -100,7 +100,7 @@ describe("files that are made", () => {
     );
     assert.ok(again.bytes.equals(made.bytes));
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a report: a workbook, a PDF and a picture, also after their addresses have expired", async () => {
@@ -138,7 +138,7 @@ describe("files that are made", () => {
     await page.reload();
     await shown(image);
     assertClean(page, 410);
-    await page.context().close();
+    await closePage(page);
   });
 });
 
@@ -202,7 +202,7 @@ describe("files that are sent", () => {
     await page.reload();
     await saying(page.locator('article[data-role="user"]').last(), /pasted\.txt/);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a picture reaches the model as a picture", async () => {
@@ -225,7 +225,7 @@ describe("files that are sent", () => {
     await saying(await settled(page), /square\.png/);
     await saying(lastAnswer(page), /The model was shown 1 of them as a picture/);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("what is too large or of a kind that is not taken is refused, by the page and by the server", async () => {
@@ -252,7 +252,7 @@ describe("files that are sent", () => {
       await post("program.csv", "\x7fELF\x02\x01\x01\0\0\0\0\0"),
       "415 asset_type_refused",
     );
-    await page.context().close();
+    await closePage(page);
   });
 });
 

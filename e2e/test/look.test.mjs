@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { obstacles } from "../lib/axe.mjs";
-import { launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import { askAndWait, assertClean, blocks, composer, drawn, until } from "../lib/chat.mjs";
 import { startDemoModel, startServer } from "../lib/server.mjs";
 
@@ -46,27 +46,29 @@ after(async () => {
 
 const lang = (/** @type {string} */ name) => (name === "zh" ? "zh-CN" : "en-US");
 
-for (const theme of /** @type {const} */ (["light", "dark"])) {
-  for (const name of ["en", "zh"]) {
-    test(`no obstacles in ${theme}, ${name}`, async () => {
-      const page = await openPage(browser, server.url, { theme, lang: lang(name) });
-      await composer(page).waitFor();
-      await page.locator("a[data-conversation]").first().waitFor();
-      assert.deepEqual(await obstacles(page), []);
-      await screenshot(page, `empty-${theme}-${name}`);
+for (const [theme, name, part] of /** @type {const} */ ([
+  ["light", "en", "all"],
+  ["light", "zh", "words"],
+  ["dark", "en", "contrast"],
+])) {
+  test(`no obstacles in ${theme}, ${name}`, async () => {
+    const page = await openPage(browser, server.url, { theme, lang: lang(name) });
+    await composer(page).waitFor();
+    await page.locator("a[data-conversation]").first().waitFor();
+    assert.deepEqual(await obstacles(page, part), []);
+    await screenshot(page, `empty-${theme}-${name}`);
 
-      await page.goto(`${server.url}/#/c/${samples[name]}`);
-      for (const type of ["chart", "metric", "table"]) {
-        await blocks(page, type).first().locator(".inlay-block-body").waitFor();
-      }
-      await drawn(blocks(page, "chart"));
-      await page.locator("pre code span").first().waitFor();
-      assert.deepEqual(await obstacles(page), []);
-      await screenshot(page, `chat-${theme}-${name}`);
-      assertClean(page);
-      await page.context().close();
-    });
-  }
+    await page.goto(`${server.url}/#/c/${samples[name]}`);
+    for (const type of ["chart", "metric", "table"]) {
+      await blocks(page, type).first().locator(".inlay-block-body").waitFor();
+    }
+    await drawn(blocks(page, "chart"));
+    await page.locator("pre code span").first().waitFor();
+    assert.deepEqual(await obstacles(page, part), []);
+    await screenshot(page, `chat-${theme}-${name}`);
+    assertClean(page);
+    await closePage(page);
+  });
 }
 
 test("no obstacles in dialogs and menus", async () => {
@@ -88,7 +90,7 @@ test("no obstacles in dialogs and menus", async () => {
   await page.getByRole("alertdialog").waitFor();
   assert.deepEqual(await obstacles(page), []);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("the first load fetches no code of charts", async () => {
@@ -114,7 +116,7 @@ test("the first load fetches no code of charts", async () => {
     (await names()).some((name) => /^Chart/.test(name)),
     "a chart brings its code",
   );
-  await page.context().close();
+  await closePage(page);
 });
 
 test("nothing scrolls but the messages", async () => {
@@ -132,7 +134,7 @@ test("nothing scrolls but the messages", async () => {
         .map((e) => e.className || e.tagName),
     );
     assert.deepEqual(scrolled, ["page-scroller"]);
-    await page.context().close();
+    await closePage(page);
   }
 });
 
@@ -167,7 +169,7 @@ describe("a narrow screen", () => {
       assert.deepEqual(await overflow(page), []);
       await screenshot(page, `chat-360-${name}`);
       assertClean(page);
-      await page.context().close();
+      await closePage(page);
     });
   }
 
@@ -187,7 +189,7 @@ describe("a narrow screen", () => {
     await drawn(blocks(page, "chart"));
     assert.equal(await page.getByRole("navigation").count(), 0);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 });
 
@@ -218,7 +220,7 @@ test("the page speaks Chinese to those who read it", async () => {
     [],
   );
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("theme and language are chosen and remembered", async () => {
@@ -246,5 +248,5 @@ test("theme and language are chosen and remembered", async () => {
   await page.getByRole("textbox", { name: "消息", exact: true }).waitFor();
   assert.notEqual(await background(), bright);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import {
   answers,
   ask,
@@ -66,7 +66,7 @@ for (const way of ["the button", "Escape"]) {
     await askAndWait(page, "And now?", 2);
     assert.match(await readable(lastAnswer(page)), /to: And now\?/);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 }
 
@@ -90,7 +90,7 @@ test("an answer can be had again, and both versions stay", async () => {
   await page.getByRole("button", { name: "Previous version" }).click();
   await until("back on the first branch", async () => (await answers(page).count()) === 2);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("a question can be worded anew", async () => {
@@ -113,7 +113,7 @@ test("a question can be worded anew", async () => {
     /to: How is the whether\?/.test(await readable(lastAnswer(page))),
   );
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("an answer is copied as Markdown, code as it is", async () => {
@@ -131,7 +131,7 @@ test("an answer is copied as Markdown, code as it is", async () => {
   await until("the code on the clipboard", async () => (await clipboard(page)).trimEnd() === code);
   await saying(block, /Copied/);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("amounts of money are no formulas", async () => {
@@ -144,7 +144,7 @@ test("amounts of money are no formulas", async () => {
     /Revenue rose from \$2bn to \$4bn, a ticket costs \$5 or \$10\./,
   );
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("markup of the model is inert", async () => {
@@ -182,7 +182,7 @@ test("markup of the model is inert", async () => {
   assert.equal(page.context().pages().length, 1);
   assert.equal(await composer(page).isVisible(), true);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
   await inner.stop();
   await demo.stop();
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { launchBrowser, openPage } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage } from "../lib/browser.mjs";
 import {
   answers,
   ask,
@@ -125,7 +125,7 @@ test("a reader who scrolls up is left alone until asked to be taken to the end",
   await until("still at the end", async () => (await toEnd(page)) <= 4);
   assert.equal(await page.getByRole("button", { name: "Jump to latest" }).count(), 0);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 /**
@@ -167,7 +167,7 @@ test("32 KiB stream while the page stays quick", async () => {
   const longest = Math.max(...tasks);
   assert.ok(longest < 200, `a task of ${Math.round(longest)} ms`);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("everything is done by keyboard", async () => {
@@ -232,7 +232,7 @@ test("everything is done by keyboard", async () => {
   await settled(page);
   await saying(lastAnswer(page), /You stopped this answer/);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("the focus stays where it is when a block arrives", async () => {
@@ -262,7 +262,7 @@ test("the focus stays where it is when a block arrives", async () => {
   await drawn(blocks(page, "chart").nth(2));
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "TEXTAREA");
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });
 
 test("a screen reader hears what happens, and never a token", async () => {
@@ -299,5 +299,5 @@ test("a screen reader hears what happens, and never a token", async () => {
   assert.equal(await feed.getByRole("article").count(), 2);
   assert.equal(await feed.getByRole("heading", { level: 2 }).count(), 2);
   assertClean(page);
-  await page.context().close();
+  await closePage(page);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { launchBrowser, openPage } from "../lib/browser.mjs";
+import { closePage, launchBrowser, openPage } from "../lib/browser.mjs";
 import {
   answers,
   ask,
@@ -119,7 +119,7 @@ describe("one server", () => {
       (await fetch(`${server.url}/v1/messages/${message}/events?after=0`)).text();
     assert.equal(await read(), await read());
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("a second question after a reload leaves the first answer alone", async () => {
@@ -138,7 +138,7 @@ describe("one server", () => {
     assert.equal(await readable(answers(page).nth(0)), whole);
     assert.equal(await readable(answers(page).nth(1)), whole);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
   });
 
   test("two tabs stay in step, and either can stop", async () => {
@@ -182,7 +182,7 @@ describe("one server", () => {
     await saying(lastAnswer(first), /You stopped this answer/);
     assertClean(first);
     assertClean(second);
-    await first.context().close();
+    await closePage(first);
   });
 
   for (const how of /** @type {const} */ (["reset", "end"])) {
@@ -201,7 +201,7 @@ describe("one server", () => {
       assert.equal(proxy.cuts, 1);
       const posts = proxy.requests.filter((r) => r === "POST /v1/chat");
       assert.equal(posts.length, 1, "the question is asked once");
-      await page.context().close();
+      await closePage(page);
       await proxy.stop();
     });
 
@@ -218,7 +218,7 @@ describe("one server", () => {
         await readable(lastAnswer(page)),
         `${sentencesText(8, "Before")} ${sentencesText(16, "After")}`,
       );
-      await page.context().close();
+      await closePage(page);
       await proxy.stop();
     });
   }
@@ -234,7 +234,7 @@ describe("one server", () => {
     assert.match(await page.locator("article").first().innerText(), /各区域🎉 chart/);
     assert.doesNotMatch(await page.locator(".page-feed").innerText(), /\ufffd/);
     assertClean(page);
-    await page.context().close();
+    await closePage(page);
     await proxy.stop();
   });
 
@@ -255,7 +255,7 @@ describe("one server", () => {
     await until("the note is gone", async () => {
       return (await page.getByText(/You are offline/).count()) === 0;
     });
-    await page.context().close();
+    await closePage(page);
     await proxy.stop();
   });
 });
@@ -287,6 +287,6 @@ test("a server that crashes leaves an answer that can be asked for again", async
   await answer.locator(".page-error").getByRole("button", { name: "Answer again" }).click();
   await until("the new answer is whole", async () => (await readable(lastAnswer(page))) === whole);
   await saying(lastAnswer(page), /2\/2/);
-  await page.context().close();
+  await closePage(page);
   await server.stop();
 });
