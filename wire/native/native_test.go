@@ -376,8 +376,8 @@ func TestFilesAreLinks(t *testing.T) {
 		[3]string{"start", "", `{"conversationId":"c_1","ts":1}`},
 		[3]string{"block_start", "b_f", `{"type":"file","version":1}`},
 		[3]string{"block_delta", "b_f", `{"patch":[{"op":"add","path":"","value":{"progress":{"done":1}}}]}`},
-		[3]string{"block_end", "b_f", `{"type":"file","version":1,"payload":`+file+`,"fallback":"Q3 [draft].xlsx (2 KB)"}`},
-		[3]string{"block_end", "b_i", `{"type":"image","version":1,"payload":`+image+`,"fallback":"A sample"}`},
+		[3]string{"block_end", "b_f", `{"type":"file","version":1,"payload":` + file + `,"fallback":"Q3 [draft].xlsx (2 KB)"}`},
+		[3]string{"block_end", "b_i", `{"type":"image","version":1,"payload":` + image + `,"fallback":"A sample"}`},
 		[3]string{"done", "", `{"finishReason":"stop"}`},
 	)
 	said := func(blocks []block.Block) (out []string) {
