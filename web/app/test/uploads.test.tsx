@@ -207,7 +207,7 @@ describe("the attachments of a message", () => {
     uploads[0]?.progress(3, 4);
     expect(await within(list).findByText("75%")).toBeTruthy();
     uploads[0]?.done(asset());
-    expect(await within(list).findByText("5 byte")).toBeTruthy();
+    expect(await within(list).findByText("5 bytes")).toBeTruthy();
     expect(said).toContain("q3.csv is attached");
     expect(ready.at(-1)).toBe(true);
     // The field keeps the focus, so that the message can be written on.
@@ -218,7 +218,7 @@ describe("the attachments of a message", () => {
     const { choose } = setup();
     choose(csv("large.csv", 1001));
     expect(screen.getByRole("alert").textContent).toBe(
-      "large.csv is too large. A file may have at most 1,000 byte.",
+      "large.csv is too large. A file may have at most 1,000 bytes.",
     );
   });
 
@@ -280,7 +280,7 @@ describe("the attachments of a message", () => {
     const { uploads, handle, choose } = setup();
     choose(csv());
     uploads[0]?.done(asset());
-    await screen.findByText("5 byte");
+    await screen.findByText("5 bytes");
     const taken = handle.current?.take() ?? [];
     expect(taken).toHaveLength(1);
     await waitFor(() => expect(screen.queryByRole("list")).toBeNull());
