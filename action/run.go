@@ -275,7 +275,7 @@ func (g *Gateway) ask(ctx context.Context, c *check, call store.ActionCall, caus
 	}
 	var own *tool.Error
 	known := errors.As(cause, &own)
-	if known && judge(c.reg, cause) == refused {
+	if known && (judge(c.reg, cause) == refused || own.Code == block.CodeCancelled) {
 		return end{verdict: refused, err: cause} // it says why
 	}
 	// What broke meanwhile does not say what the person asks: was it done?

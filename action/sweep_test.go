@@ -127,6 +127,7 @@ func TestUndoneWords(t *testing.T) {
 		{"en", "This was not carried out. Nothing was changed.", []error{Uncertain(failed)}, true},
 		{"zh", "操作未执行，未做任何修改。", []error{Uncertain(failed)}, true},
 		{"zh", "操作未执行，未做任何修改。", []error{errors.New("EOF")}, false},
+		{"en", "The export was stopped.", []error{Uncertain(&tool.Error{Code: block.CodeCancelled, Message: "The export was stopped."})}, false},
 		{"zh", "已拒绝。", []error{errors.New("EOF"), &tool.Error{Message: "已拒绝。"}}, false},
 	} {
 		var runs atomic.Int32
