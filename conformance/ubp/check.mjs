@@ -37,6 +37,8 @@ const arrival = {
   "error-then-retry-of-a-block.text": ["[chart: Slow.]", 0],
   "retry-after-answer-keeps-finish.whole": [0, 1, 2, "[chart: Slow.]", 3],
   "retry-after-answer-keeps-finish.text": [0, 1, 2, "[chart: Slow.]", 3],
+  "follow-ups-while-paused.whole": ["[chart: Slow.]", 1, 2, 0, 3],
+  "follow-ups-while-paused.text": ["[chart: Slow.]", 1, 2, 0, 3],
   "refresh.text": [earlier, 0],
   "refresh-after-a-failed-refresh.text": [earlier, 0],
 };
