@@ -29,6 +29,7 @@ const names = {
   metric: "Metric",
   code: "Code",
   card: "Card",
+  confirm: "Confirm",
   question: "Question",
   "app.product_card": "ProductCard",
   "minara.feature_recommendation": "minara.FeatureRecommendation",
