@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,10 +19,6 @@ import (
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/turn"
 )
-
-// leaveAfter is how long a handler may go on after its time before the gateway
-// goes on without it.
-const leaveAfter = 2 * time.Second
 
 // job is a reserved call on its way to its end.
 type job struct {
@@ -309,47 +306,22 @@ func (j *job) once(ctx context.Context, attempt int) (Result, error) {
 	if j.g.cfg.Files != nil {
 		out.UseFiles(j.g.cfg.Files, j.call.Conversation)
 	}
-	type outcome struct {
-		res  Result
-		told string
-		err  error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				done <- outcome{err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
-			}
-		}()
-		res, err := j.c.reg.Run(ctx, j.c.call(j.call, attempt), out)
-		if err != nil {
-			// A nil pointer in an error panics when it is read: better here.
-			_ = err.Error()
-		}
-		told := ""
-		if err == nil {
+	var res Result
+	told := ""
+	err := tool.Guard(ctx, func() (err error) {
+		if res, err = j.c.reg.Run(ctx, j.c.call(j.call, attempt), out); err == nil {
 			told = toldBy(out)
 		}
-		done <- outcome{res, told, err}
-	}()
-	take := func(o outcome) (Result, error) {
-		j.told = o.told
-		if o.err != nil && ctx.Err() != nil {
-			return o.res, Uncertain(fmt.Errorf("%w: %w", context.Cause(ctx), o.err))
-		}
-		return o.res, o.err
+		return err
+	})
+	if errors.Is(err, tool.ErrLeft) {
+		return Result{}, Uncertain(err) // it may still write to res
 	}
-	select {
-	case o := <-done:
-		return take(o)
-	case <-ctx.Done():
+	j.told = told
+	if err != nil && ctx.Err() != nil {
+		return res, Uncertain(fmt.Errorf("%w: %w", context.Cause(ctx), err))
 	}
-	select {
-	case o := <-done:
-		return take(o)
-	case <-time.After(leaveAfter):
-		return Result{}, Uncertain(fmt.Errorf("left running after its time: %w", context.Cause(ctx)))
-	}
+	return res, err
 }
 
 // toldBy is what a handler's Out would have told the model.
@@ -553,7 +525,7 @@ func (j *job) after(e end, result json.RawMessage, text string, now time.Time) (
 		return own, isLocked(own)
 	}
 	s := state{
-		Status: stateDone, Locked: true, ActionID: j.call.Action, At: millis(now), CallID: j.call.ID, Text: text,
+		Status: stateDone, Locked: true, ActionID: j.call.Action, At: now.UnixMilli(), CallID: j.call.ID, Text: text,
 		Values: valuesOf(c.block, j.call.Payload), Result: result,
 	}
 	switch e.verdict {
@@ -598,15 +570,20 @@ func (c *check) words(e end) string {
 		if errors.As(e.err, &own) && own.Message != "" {
 			return own.Message
 		}
-		if c.act.Feedback != nil && c.act.Feedback.FailureToast != "" {
-			return c.act.Feedback.FailureToast
-		}
-		if c.reg != nil && c.reg.Feedback.Failure.For(lang) != "" {
-			return c.reg.Feedback.Failure.For(lang)
-		}
-		return builtinWords["failed"].For(lang)
+		return cmp.Or(c.failureToast(), builtinWords["failed"].For(lang))
 	case doubt_:
 		return builtinWords["unknown"].For(lang)
+	}
+	return ""
+}
+
+// failureToast is what the button, else its action, says of a failure.
+func (c *check) failureToast() string {
+	if c.act.Feedback != nil && c.act.Feedback.FailureToast != "" {
+		return c.act.Feedback.FailureToast
+	}
+	if c.reg != nil {
+		return c.reg.Feedback.Failure.For(c.req.Caller.Lang)
 	}
 	return ""
 }
@@ -624,13 +601,7 @@ func (c *check) failure(e end, text string, v *BlockView) ([]byte, error) {
 	b.Error.Code, b.Error.Message, b.Error.TraceID = CodeFailed, text, c.req.TraceID
 	var own *tool.Error
 	b.Error.Retryable = errors.As(e.err, &own) && own.Retryable
-	toast := text
-	if c.act.Feedback != nil && c.act.Feedback.FailureToast != "" {
-		toast = c.act.Feedback.FailureToast
-	} else if c.reg != nil && c.reg.Feedback.Failure.For(c.req.Caller.Lang) != "" {
-		toast = c.reg.Feedback.Failure.For(c.req.Caller.Lang)
-	}
-	b.Error.Details = map[string]any{"feedback": block.Feedback{FailureToast: toast}, "block": v}
+	b.Error.Details = map[string]any{"feedback": block.Feedback{FailureToast: cmp.Or(c.failureToast(), text)}, "block": v}
 	return encode(b)
 }
 

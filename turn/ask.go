@@ -53,7 +53,7 @@ func (t *run) mustAsk(ctx context.Context, p *pending) *tool.Ask {
 // can hold the turn.
 func askTool(ctx context.Context, spec tool.Spec, args json.RawMessage) (*tool.Ask, error) {
 	asked := make(chan *tool.Ask, 1)
-	err := runTool(ctx, func() error {
+	err := tool.Guard(ctx, func() error {
 		a, err := spec.Ask(ctx, args)
 		asked <- a
 		return err

@@ -19,10 +19,6 @@ import (
 	"github.com/inlay-ui/inlay/tool"
 )
 
-// leaveAfter is how long a tool may go on after its context has ended before
-// the turn goes on without it.
-const leaveAfter = 2 * time.Second
-
 // maxCause is how much of an error's own words is kept for the log and the
 // trajectory.
 const maxCause = 8 << 10
@@ -304,7 +300,7 @@ func (t *run) execute(ctx context.Context, p *pending) {
 	out := tool.NewOut(toolCtx, t.r.cfg.Registry, p.sink, prepared, opening)
 	out.UseFiles(t.r.cfg.OutFiles, t.message.Conversation)
 	began := time.Now()
-	err := runTool(toolCtx, func() error { return p.tool.Run(toolCtx, p.args, out) })
+	err := tool.Guard(toolCtx, func() error { return p.tool.Run(toolCtx, p.args, out) })
 	p.out.took = time.Since(began)
 	p.sink.close()
 	res := out.Result()
@@ -353,51 +349,11 @@ func (t *run) toolEnd(p *pending, status string) {
 	_ = t.out.ToolEnd(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Status: status, DurationMs: p.out.took.Milliseconds()})
 }
 
-// runTool runs the code of a tool so that neither its panic nor its deafness to ctx can
-// hold the turn.
-func runTool(ctx context.Context, run func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				done <- &panicError{value: p, stack: debug.Stack()}
-			}
-		}()
-		err := run()
-		if err != nil {
-			// A nil pointer in an error panics when it is read: better here.
-			_ = err.Error()
-		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(leaveAfter):
-		return fmt.Errorf("left running after its time: %w", context.Cause(ctx))
-	}
-}
-
-type panicError struct {
-	value any
-	stack []byte
-}
-
-// Error implements error.
-func (e *panicError) Error() string {
-	return fmt.Sprintf("panic: %s\n%s", clip(fmt.Sprint(e.value), 1<<10), e.stack)
-}
-
 // classify words a tool's failure for the user.
 func (t *run) classify(turnCtx, toolCtx context.Context, p *pending, err error) block.Error {
 	var own *tool.Error
 	var schema *block.SchemaError
-	var panicked *panicError
+	var panicked *tool.PanicError
 	switch {
 	case turnCtx.Err() != nil && errors.Is(context.Cause(turnCtx), errStopped):
 		return block.Error{Code: block.CodeCancelled, Message: "Stopped.", Retryable: true}
