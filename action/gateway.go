@@ -288,12 +288,12 @@ func (g *Gateway) do(ctx context.Context, c *check) (Answer, error) {
 		return Answer{}, err
 	}
 	if c.act.Kind == block.ActionPrompt {
-		if err := g.allowed(ctx, c, false); err != nil {
+		if err := c.stateAllows(c.state, false); err != nil {
 			return Answer{}, err
 		}
 		return g.prompt(ctx, c)
 	}
-	if err := g.allowed(ctx, c, c.reg.once(c.block.Type)); err != nil {
+	if err := c.stateAllows(c.state, c.reg.once(c.block.Type)); err != nil {
 		return Answer{}, err
 	}
 	if c.reg == answers {
@@ -350,21 +350,17 @@ func (g *Gateway) readable(c *check) error {
 // find finds the button: it must be one that the server put on that very block
 // of the caller's own, and lead to a registered action.
 func (g *Gateway) find(ctx context.Context, c *check) error {
-	m, err := g.cfg.Store.Message(ctx, c.req.Owner, c.req.Msg)
-	if err == nil {
-		m, err = store.Current(ctx, g.cfg.Store, m)
-	}
+	m, err := g.message(ctx, c)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return notFound(err)
 	case err != nil:
-		return fmt.Errorf("read message: %w", err)
+		return err
 	}
-	i := slices.IndexFunc(m.Blocks, func(b block.Block) bool { return b.ID == c.req.Block })
-	if i < 0 || m.Blocks[i].Status != block.StatusDone {
+	b, ok := m.Block(c.req.Block)
+	if !ok || b.Status != block.StatusDone {
 		return notFound(nil)
 	}
-	b := m.Blocks[i]
 	j := slices.IndexFunc(b.Actions, func(a block.Action) bool { return a.ID == c.req.Action })
 	if j < 0 {
 		return notFound(nil)
@@ -387,6 +383,18 @@ func (g *Gateway) find(ctx context.Context, c *check) error {
 	}
 	c.block = b
 	return g.readState(ctx, c)
+}
+
+// message reads a request's message as it is now.
+func (g *Gateway) message(ctx context.Context, c *check) (store.Message, error) {
+	m, err := g.cfg.Store.Message(ctx, c.req.Owner, c.req.Msg)
+	if err == nil {
+		m, err = store.Current(ctx, g.cfg.Store, m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read message: %w", err)
+	}
+	return m, nil
 }
 
 // readState reads the block's state, and what became of a call that left it
@@ -413,11 +421,6 @@ func (g *Gateway) readState(ctx context.Context, c *check) error {
 	c.state = st
 	c.block.State, c.block.Rev = st.State, st.Rev
 	return nil
-}
-
-// allowed says whether the block's state lets the action run.
-func (g *Gateway) allowed(_ context.Context, c *check, exclusive bool) error {
-	return c.stateAllows(c.state, exclusive)
 }
 
 func (c *check) stateAllows(st store.BlockState, exclusive bool) error {
@@ -493,7 +496,7 @@ func (g *Gateway) reserve(ctx context.Context, c *check) (store.ActionCall, stor
 	}
 	r := store.ActionReserve{Call: call, Rev: c.req.Rev, Exclusive: c.reg.once(c.block.Type)}
 	if r.Exclusive {
-		s := state{Status: stateSubmitting, Locked: true, ActionID: c.act.ID, At: millis(now), CallID: call.ID}
+		s := state{Status: stateSubmitting, Locked: true, ActionID: c.act.ID, At: now.UnixMilli(), CallID: call.ID}
 		s.Values = valuesOf(c.block, call.Payload)
 		r.State = s.encode(nil, g.cfg.Limits.State)
 	}

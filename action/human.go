@@ -56,13 +56,9 @@ func (g *Gateway) answer(ctx context.Context, c *check) (Answer, error) {
 		return Answer{}, err
 	}
 	b := c.block
-	if m, err := g.cfg.Store.Message(ctx, c.req.Owner, c.req.Msg); err == nil {
-		if m, err = store.Current(ctx, g.cfg.Store, m); err == nil {
-			for _, now := range m.Blocks {
-				if now.ID == b.ID {
-					b = now
-				}
-			}
+	if m, err := g.message(ctx, c); err == nil {
+		if now, ok := m.Block(b.ID); ok {
+			b = now
 		}
 	}
 	body, err := encode(answerBody{
@@ -102,19 +98,14 @@ func (g *Gateway) answered(ctx context.Context, c *check, cause error) (Answer, 
 		if !errors.Is(err, store.ErrNotFound) {
 			return Answer{}, fmt.Errorf("look up key: %w", err)
 		}
-		m, err := g.cfg.Store.Message(ctx, c.req.Owner, c.req.Msg)
-		if err == nil {
-			m, err = store.Current(ctx, g.cfg.Store, m)
-		}
+		m, err := g.message(ctx, c)
 		if err != nil {
 			return Answer{}, notFound(err)
 		}
-		for _, b := range m.Blocks {
-			// Of a turn that goes on the record may be late, but not for ever.
-			if b.ID == c.req.Block && isLocked(b.State) && (m.Status != event.StatusRunning || try == tries-1) {
-				c.state = stateOf(c.req.Owner, c.req.Msg, b)
-				return Answer{}, c.stateAllows(c.state, true)
-			}
+		// Of a turn that goes on the record may be late, but not for ever.
+		if b, ok := m.Block(c.req.Block); ok && isLocked(b.State) && (m.Status != event.StatusRunning || try == tries-1) {
+			c.state = stateOf(c.req.Owner, c.req.Msg, b)
+			return Answer{}, c.stateAllows(c.state, true)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

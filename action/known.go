@@ -116,35 +116,30 @@ func (g *Gateway) settleFor(ctx context.Context, call store.ActionCall, c *check
 // recall finds the block and the button of a call again. Both may have changed
 // or gone since; the call keeps what it needs.
 func (g *Gateway) recall(ctx context.Context, c *check) error {
-	m, err := g.cfg.Store.Message(ctx, c.req.Owner, c.req.Msg)
-	if err == nil {
-		m, err = store.Current(ctx, g.cfg.Store, m)
-	}
+	m, err := g.message(ctx, c)
 	if err != nil {
-		return fmt.Errorf("read message: %w", err)
+		return err
 	}
 	c.msg = m
 	st, err := g.cfg.Store.BlockState(ctx, c.req.Owner, c.req.Block)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("read state: %w", err)
 	}
-	for _, b := range m.Blocks {
-		if b.ID != c.req.Block {
-			continue
-		}
-		c.block = b
-		if st.Block == "" {
-			st = stateOf(c.req.Owner, c.req.Msg, b)
-		}
-		c.state = st
-		for _, a := range b.Actions {
-			if a.ID == c.req.Action {
-				c.act = a
-			}
-		}
-		return nil
+	b, ok := m.Block(c.req.Block)
+	if !ok {
+		return fmt.Errorf("block %s: %w", c.req.Block, store.ErrNotFound)
 	}
-	return fmt.Errorf("block %s: %w", c.req.Block, store.ErrNotFound)
+	c.block = b
+	if st.Block == "" {
+		st = stateOf(c.req.Owner, c.req.Msg, b)
+	}
+	c.state = st
+	for _, a := range b.Actions {
+		if a.ID == c.req.Action {
+			c.act = a
+		}
+	}
+	return nil
 }
 
 // doubt is a call whose outcome may be found out later.

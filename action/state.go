@@ -2,7 +2,6 @@ package action
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/internal/jsonx"
@@ -100,5 +99,3 @@ func stateOf(o store.Owner, msg string, b block.Block) store.BlockState {
 	rev := max(b.Rev, 1)
 	return store.BlockState{Block: b.ID, Msg: msg, Owner: o, Rev: rev, State: b.State, Locked: isLocked(b.State), Logged: rev}
 }
-
-func millis(t time.Time) int64 { return t.UnixMilli() }

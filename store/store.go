@@ -172,6 +172,16 @@ type Message struct {
 	Feedback *Feedback
 }
 
+// Block returns the message's block of an id.
+func (m Message) Block(id string) (block.Block, bool) {
+	for _, b := range m.Blocks {
+		if b.ID == id {
+			return b, true
+		}
+	}
+	return block.Block{}, false
+}
+
 // TurnState is where a turn is between two of its steps.
 type TurnState struct {
 	Msg   string

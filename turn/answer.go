@@ -111,8 +111,8 @@ func (r *Runner) asked(ctx context.Context, req AnswerRequest) (store.Message, *
 	if err != nil {
 		return m, nil, err
 	}
-	i := slices.IndexFunc(m.Blocks, func(b block.Block) bool { return b.ID == req.Block })
-	if i < 0 {
+	b, ok := m.Block(req.Block)
+	if !ok {
 		return m, nil, &Error{Code: CodeNotFound, Message: "Not found."}
 	}
 	if m.Status != event.StatusPaused {
@@ -134,7 +134,7 @@ func (r *Runner) asked(ctx context.Context, req AnswerRequest) (store.Message, *
 		return m, nil, gone(errExpired)
 	}
 	var shown block.Confirm
-	if q.Type == typeConfirm && json.Unmarshal(m.Blocks[i].Payload, &shown) != nil || shown.ArgsDigest != "" && shown.ArgsDigest != q.Digest || digest(q.Tool, q.Args) != q.Digest {
+	if q.Type == typeConfirm && json.Unmarshal(b.Payload, &shown) != nil || shown.ArgsDigest != "" && shown.ArgsDigest != q.Digest || digest(q.Tool, q.Args) != q.Digest {
 		return m, nil, &Error{Code: CodeInternal, Message: "What would be done is not what was shown. Nothing was done.", Msg: m.ID}
 	}
 	return m, s, r.judge(q, req)
@@ -258,10 +258,8 @@ func (r *Runner) decide(ctx context.Context, m store.Message, q *question, statu
 		return
 	}
 	q.Rev = 1
-	for _, b := range m.Blocks {
-		if b.ID == q.Block {
-			q.Rev = max(q.Rev, b.Rev)
-		}
+	if b, ok := m.Block(q.Block); ok {
+		q.Rev = max(q.Rev, b.Rev)
 	}
 	// The log may not know yet what was done with the block.
 	if st, err := r.cfg.Store.BlockState(ctx, m.Owner, q.Block); err == nil {

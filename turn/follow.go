@@ -211,19 +211,17 @@ func (f *Follow) end() {
 // its place, as a refresh does. The members that are set in meta are laid over
 // the block's.
 func (f *Follow) Reopen(ctx context.Context, blockID string, meta block.Meta) (tool.Handle, error) {
-	for _, b := range f.t.message.Blocks {
-		if b.ID != blockID {
-			continue
-		}
-		s := &sink{t: f.t, log: f.t.log}
-		f.sinks = append(f.sinks, s)
-		opened, err := s.open(ctx, b.ID, tool.Opening{Type: b.Type, Version: b.Version, Meta: meta})
-		if err != nil {
-			return nil, err
-		}
-		return handle{opened, s}, nil
+	b, ok := f.t.message.Block(blockID)
+	if !ok {
+		return nil, &Error{Code: CodeNotFound, Message: "The message has no such block."}
 	}
-	return nil, &Error{Code: CodeNotFound, Message: "The message has no such block."}
+	s := &sink{t: f.t, log: f.t.log}
+	f.sinks = append(f.sinks, s)
+	opened, err := s.open(ctx, b.ID, tool.Opening{Type: b.Type, Version: b.Version, Meta: meta})
+	if err != nil {
+		return nil, err
+	}
+	return handle{opened, s}, nil
 }
 
 // State writes a block's new state; rev must be higher than before.

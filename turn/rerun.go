@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
@@ -66,11 +65,10 @@ func (r *Runner) repeatable(ctx context.Context, req BlockRequest) (repeat, erro
 	if m.Status == event.StatusRunning {
 		return repeat{}, &Error{Code: CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: m.ID}
 	}
-	i := slices.IndexFunc(m.Blocks, func(b block.Block) bool { return b.ID == req.Block })
-	if i < 0 {
+	b, ok := m.Block(req.Block)
+	if !ok {
 		return repeat{}, &Error{Code: CodeNotFound, Message: "Not found."}
 	}
-	b := m.Blocks[i]
 	found, check, ok := r.lookup(call.Tool)
 	if !ok {
 		return repeat{}, notAgain(req.Refresh, "The tool that made the block does not exist any more.")
