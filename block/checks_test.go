@@ -243,18 +243,6 @@ func TestLintUI(t *testing.T) {
 	}
 }
 
-func TestStripSecrets(t *testing.T) {
-	const ui = `{"pw":{"ui:widget":"password"},"deep":{"key":{"ui:options":{"widget":"password"}}},"list":{"items":{"pin":{"ui:widget":"password"}}},"codes":{"items":{"ui:widget":"password"}}}`
-	const values = `{"pw":"secret","name":"Ada","deep":{"key":"secret","x":1.50},"list":[{"pin":"secret","n":2}],"codes":["secret"]}`
-	got, err := StripSecrets(json.RawMessage(ui), json.RawMessage(values))
-	if want := `{"codes":[],"deep":{"x":1.50},"list":[{"n":2}],"name":"Ada"}`; err != nil || string(got) != want {
-		t.Errorf("%s, %v; want %s", got, err, want)
-	}
-	if got, err := StripSecrets(nil, json.RawMessage(values)); err != nil || string(got) != values {
-		t.Errorf("%s, %v", got, err)
-	}
-}
-
 // TestSecretsAreNotSaid: a default or an argument of a password field is in no
 // text.
 func TestSecretsAreNotSaid(t *testing.T) {
