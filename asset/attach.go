@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/inlay-ui/inlay/block"
@@ -98,12 +97,7 @@ func attachedBlock(a store.Asset) (Attached, error) {
 
 // read fills in what the model is given.
 func (l *Library) read(ctx context.Context, a store.Asset, r *random, out *Attached) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			l.Logger.Error("panic over a file", "asset", a.ID, "mime", a.Mime, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%w: panic", errDamaged)
-		}
-	}()
+	defer l.caught(a, &err)
 	switch {
 	case decodable(a.Mime):
 		small, _, err := l.shrink(ctx, r, a, modelSide)

@@ -77,14 +77,17 @@ func isDamage(err error) bool {
 	return false
 }
 
+// caught, deferred, makes a panic of what reads a file the file's own damage.
+func (l *Library) caught(a store.Asset, err *error) {
+	if v := recover(); v != nil {
+		l.Logger.Error("panic over a file", "asset", a.ID, "mime", a.Mime, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		*err = fmt.Errorf("%w: panic", errDamaged)
+	}
+}
+
 // look reads a file. A panic of what reads it is the file's.
 func (l *Library) look(ctx context.Context, a store.Asset, r *random) (f Facts, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			l.Logger.Error("panic over a file", "asset", a.ID, "mime", a.Mime, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%w: panic", errDamaged)
-		}
-	}()
+	defer l.caught(a, &err)
 	f.Preview.Kind = kindNone
 	switch {
 	case decodable(a.Mime):
