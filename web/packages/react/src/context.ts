@@ -8,10 +8,30 @@ import type { ChatStore } from "./store.ts";
 /** The theme that was asked for; `system` follows the device. */
 export type Theme = "light" | "dark" | "system";
 
-/** The hosts that links and images may lead to. An absent list allows every https host. */
+/**
+ * Where blocks may lead. Under an absent list of routes, slash commands or
+ * modals the page's own {@link Navigation} and modals decide alone; under an
+ * absent list of hosts links lead to every https host, and items of a
+ * recommendation to the hosts that the protocol names.
+ */
 export interface Allow {
+  /** Paths as they are, or everything below one: `/market/*`. */
+  routes?: string[] | undefined;
+  /** Slash commands, with or without the slash. */
+  slash?: string[] | undefined;
+  modals?: string[] | undefined;
   link_hosts?: string[] | undefined;
   image_hosts?: string[] | undefined;
+}
+
+/** What the page around the blocks can do for an item that leads somewhere. */
+export interface Navigation {
+  /** Goes to a path of the page, as its router does. */
+  navigate(target: string): void;
+  /** Whether the page has that path. Without it every path that is allowed is taken for known. */
+  knows?(target: string): boolean;
+  /** Puts a slash command into the field of the next message. It never sends. */
+  prefill?(command: string): void;
 }
 
 /** How an action of a block is run. */
@@ -77,6 +97,10 @@ export interface Inlay {
   registry: BlockRegistry;
   t: Translate;
   host: BlockHost;
+  /** What the page can do. The object is the same while what it can do is. */
+  navigation: Navigation | undefined;
+  /** The names of the modals that can be opened. */
+  modals: readonly string[];
   /** Makes a chat known, so that blocks of its messages can reach it. Returns the undoing. */
   attach(store: ChatStore): () => void;
 }

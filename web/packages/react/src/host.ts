@@ -8,8 +8,9 @@ import {
 } from "@inlay-ui/client";
 import { createElement } from "react";
 import { allowedUrl } from "./allow.ts";
-import type { Allow, BlockHost, Prompt, RunOptions } from "./context.ts";
+import type { Allow, BlockHost, Navigation, Prompt, RunOptions } from "./context.ts";
 import type { Translate } from "./i18n/index.ts";
+import type { ModalEntry } from "./modals.ts";
 import { Notices } from "./notices.ts";
 import { type ActionOutcome, failureText, succeeded } from "./outcome.ts";
 import type { ChatStore } from "./store.ts";
@@ -75,6 +76,8 @@ export class Host implements BlockHost {
   allow: Allow = {};
   client: InlayClient | undefined;
   t: Translate = (key) => key;
+  navigation: Navigation | undefined;
+  modals: Readonly<Record<string, ModalEntry>> = {};
   onPrompt: ((prompt: Prompt) => boolean | undefined) | undefined;
   readonly #running = new Map<string, Promise<ActionOutcome>>();
   readonly #listeners = new Set<() => void>();

@@ -15,6 +15,7 @@ export {
   type Allow,
   type BlockHost,
   type Inlay,
+  type Navigation,
   type Prompt,
   type RunOptions,
   type Theme,
@@ -33,6 +34,7 @@ export {
 } from "./i18n/index.ts";
 export { MessageView } from "./MessageView.tsx";
 export { useBlockMenu } from "./menu.tsx";
+export { type ModalEntry, type ModalProps, registerModal } from "./modals.ts";
 export { type ActionOutcome, failureText, stateOf, succeeded } from "./outcome.ts";
 export { InlayProvider, type InlayProviderProps, type Overrides } from "./provider.tsx";
 export {

@@ -9,9 +9,17 @@ import {
   useSyncExternalStore,
 } from "react";
 import { defaultRegistry } from "./builtins.ts";
-import { type Allow, type Inlay, InlayContext, type Prompt, type Theme } from "./context.ts";
+import {
+  type Allow,
+  type Inlay,
+  InlayContext,
+  type Navigation,
+  type Prompt,
+  type Theme,
+} from "./context.ts";
 import { Host } from "./host.ts";
 import { translator, type Words } from "./i18n/index.ts";
+import { type ModalEntry, withRegistered } from "./modals.ts";
 import { NoticeView } from "./NoticeView.tsx";
 import { type BlockProps, BlockRegistry, type RendererEntry } from "./registry.ts";
 
@@ -28,6 +36,10 @@ export interface InlayProviderProps {
   /** Renderers that take the place of built-in ones, or come to them. */
   blocks?: Overrides;
   allow?: Allow;
+  /** What items that lead somewhere in the page are done with. */
+  navigation?: Navigation;
+  /** Modals by name, besides those of `registerModal`. */
+  modals?: Record<string, ModalEntry>;
   /** Called for each prompt of a block; true means that it was dealt with and is not sent. */
   onPrompt?: (prompt: Prompt) => boolean | undefined;
   /** Words that take the place of the built-in ones. */
@@ -46,6 +58,8 @@ export function InlayProvider({
   theme = "system",
   blocks,
   allow,
+  navigation,
+  modals,
   onPrompt,
   texts,
   children,
@@ -56,6 +70,9 @@ export function InlayProvider({
   const [own, setOwn] = useState(blocks);
   if (own !== blocks && !sameOverrides(own, blocks)) setOwn(blocks);
   const registry = useMemo(() => withOverrides(own), [own]);
+  const page = usePage(navigation);
+  const openers = withRegistered(modals);
+  const names = Object.keys(openers).sort().join(",");
   const dark = useSyncExternalStore(watchScheme, prefersDark, () => false);
   const value = useMemo<Inlay>(
     () => ({
@@ -67,12 +84,14 @@ export function InlayProvider({
       registry,
       t: translator(lang, texts),
       host,
+      navigation: page,
+      modals: names === "" ? [] : names.split(","),
       attach: (store) => {
         host.stores.add(store);
         return () => host.stores.delete(store);
       },
     }),
-    [client, lang, theme, dark, hosts, registry, texts, host],
+    [client, lang, theme, dark, hosts, registry, texts, host, page, names],
   );
   // Before the children's effects, which send the first requests.
   const given = useRef<{ blocks?: readonly string[]; lang?: string }>({});
@@ -86,6 +105,8 @@ export function InlayProvider({
     host.allow = value.allow;
     host.client = client;
     host.t = value.t;
+    host.navigation = navigation;
+    host.modals = openers;
     host.onPrompt = onPrompt;
   });
   return (
@@ -96,6 +117,23 @@ export function InlayProvider({
       </div>
     </InlayContext.Provider>
   );
+}
+
+/** What the page can do, as one object until that changes; its functions may be new ones each time. */
+function usePage(navigation: Navigation | undefined): Navigation | undefined {
+  const latest = useRef(navigation);
+  latest.current = navigation;
+  const can = navigation !== undefined;
+  const knows = navigation?.knows !== undefined;
+  const prefill = navigation?.prefill !== undefined;
+  return useMemo(() => {
+    if (!can) return undefined;
+    return {
+      navigate: (target) => latest.current?.navigate(target),
+      ...(knows && { knows: (target) => latest.current?.knows?.(target) ?? false }),
+      ...(prefill && { prefill: (command) => latest.current?.prefill?.(command) }),
+    };
+  }, [can, knows, prefill]);
 }
 
 function withOverrides(blocks: InlayProviderProps["blocks"]): BlockRegistry {
