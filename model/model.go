@@ -95,12 +95,17 @@ type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object
+	// Strict asks an endpoint that can to hold the model to Parameters. Every
+	// object in them must then be closed and require all of its members.
+	Strict bool `json:"strict,omitempty"`
 }
 
 // ToolChoice says whether the model may call tools.
 type ToolChoice string
 
 // The tool choices. Any other value is the name of the one tool to be called.
+// Both are wishes: an endpoint that cannot force a call gets none, and the
+// answer may come without.
 const (
 	ToolAuto     ToolChoice = ""
 	ToolNone     ToolChoice = "none"
@@ -116,7 +121,7 @@ type Request struct {
 	ToolChoice ToolChoice
 	// MaxTokens limits the answer; 0 leaves it to the endpoint.
 	MaxTokens int
-	// Temperature is sent when not nil.
+	// Temperature is sent when not nil and the endpoint takes one.
 	Temperature *float64
 	// Seed is sent when not nil.
 	Seed *int64

@@ -72,6 +72,7 @@ type Client struct {
 	profile  Profile
 	http     *http.Client
 	idle     time.Duration
+	refused  refusedWishes
 	// authorize and redact close over the secrets, so that printing a Client
 	// cannot show them.
 	authorize func(http.Header)
@@ -164,11 +165,26 @@ func (c *Client) String() string {
 // A stream that ends without a finish reason and without an end mark is a
 // response with FinishIncomplete and no calls, not an error; the pieces of its
 // calls stand in Quirks.
+//
+// A request that is refused for a wish its answer can do without, a temperature
+// or a forced call, is sent again without it, and so are later ones.
 func (c *Client) Stream(ctx context.Context, req model.Request, on func(model.Delta) error) (model.Response, error) {
 	name := req.Name
 	if name == "" {
 		name = c.name
 	}
+	for {
+		req = c.refused.leaveOut(name, req)
+		resp, err := c.stream(ctx, name, req, on)
+		// An error after the first piece comes too late to begin anew.
+		if err == nil || resp.FirstToken != 0 || !c.refused.learn(name, req, err) {
+			return resp, err
+		}
+	}
+}
+
+// stream sends one request.
+func (c *Client) stream(ctx context.Context, name string, req model.Request, on func(model.Delta) error) (model.Response, error) {
 	body, err := c.profile.requestBody(name, req)
 	if err != nil {
 		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: err.Error(), Err: err}

@@ -444,7 +444,142 @@ func TestRequestBody(t *testing.T) {
 	if id := at("mistral", "messages", 5, "tool_call_id").(string); len(id) != 9 || id == at("mistral", "messages", 6, "tool_call_id") {
 		t.Errorf("mistral id %q", id)
 	}
-	if data, err := json.Marshal(Profile{}.toolChoice("weather")); err != nil || !strings.Contains(string(data), `"weather"`) {
-		t.Errorf("named choice %s, %v", data, err)
+}
+
+// TestForcedCall writes what makes a model answer by one small, exact call:
+// the tool by its name, strict, at temperature 0 and with few tokens. A member
+// that a vendor refuses or does not know is not sent there.
+func TestForcedCall(t *testing.T) {
+	cold := 0.0
+	spec := model.ToolSpec{Name: "recommend", Strict: true, Parameters: json.RawMessage(`{"type":"object","additionalProperties":false,"required":[],"properties":{}}`)}
+	req := model.Request{
+		Messages: []model.Message{{Role: model.RoleUser, Content: "x"}},
+		Tools:    []model.ToolSpec{spec}, ToolChoice: "recommend", MaxTokens: 300, Temperature: &cold,
+	}
+	const named = `"tool_choice":{"function":{"name":"recommend"},"type":"function"}`
+	for profile, want := range map[string]struct {
+		choice, tokens  string
+		strict, measure bool // measure: a temperature is sent
+	}{
+		"openai":     {named, `"max_completion_tokens":300`, true, true},
+		"azure":      {named, `"max_completion_tokens":300`, true, true},
+		"deepseek":   {named, `"max_tokens":300`, false, true},
+		"dashscope":  {named, `"max_tokens":300`, false, true},
+		"glm":        {"", `"max_tokens":300`, false, true},
+		"moonshot":   {"", `"max_tokens":300`, false, false},
+		"doubao":     {named, `"max_tokens":300`, false, true},
+		"mistral":    {named, `"max_tokens":300`, true, true},
+		"gemini":     {`"tool_choice":"required"`, `"max_tokens":300`, false, true},
+		"openrouter": {named, `"max_tokens":300`, true, true},
+		"vllm":       {named, `"max_tokens":300`, true, true},
+		"ollama":     {"", `"max_tokens":300`, false, true},
+		"llamacpp":   {`"tool_choice":"required"`, `"max_tokens":300`, false, true},
+	} {
+		p, err := LookupProfile(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := p.requestBody("m", req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := string(data)
+		if want.choice == "" && strings.Contains(body, "tool_choice") || !strings.Contains(body, want.choice) || !strings.Contains(body, want.tokens) ||
+			strings.Contains(body, `"strict":true`) != want.strict || strings.Contains(body, `"temperature":0`) != want.measure || strings.Contains(body, "parallel_tool_calls") {
+			t.Errorf("%s: %s", profile, body)
+		}
+	}
+	if len(profiles) != 13 {
+		t.Errorf("%d profiles, not all of them above", len(profiles))
+	}
+	// Another tool beside it makes "some tool" too little; a tool that does not
+	// ask for it is not strict.
+	spec.Name, spec.Strict = "other", false
+	req.Tools = append(req.Tools, spec)
+	for profile, want := range map[string]string{"openai": named, "gemini": ""} {
+		p, err := LookupProfile(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := p.requestBody("m", req)
+		if err != nil || want == "" && strings.Contains(string(data), "tool_choice") || !strings.Contains(string(data), want) || strings.Count(string(data), `"strict":true`) > 1 {
+			t.Errorf("%s: %s, %v", profile, data, err)
+		}
+	}
+}
+
+// TestRefusedWishes expects a model that refuses a temperature or a forced
+// call to be asked without, at once and from then on, and nothing else to be
+// sent twice.
+func TestRefusedWishes(t *testing.T) {
+	const (
+		noTemperature = `{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}`
+		noChoice      = `{"error":{"message":"tool_choice 'specified' is incompatible with thinking enabled","type":"invalid_request_error"}}`
+	)
+	cold := 0.0
+	request := func() model.Request {
+		req := hello()
+		req.Tools, req.ToolChoice, req.Temperature = weather, "weather", &cold
+		return req
+	}
+	var bodies []string
+	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body := string(data)
+		bodies = append(bodies, body)
+		switch fixed := strings.Contains(body, `"model":"test-model"`); {
+		case fixed && strings.Contains(body, "temperature"):
+			http.Error(w, noTemperature, http.StatusBadRequest)
+		case fixed && strings.Contains(body, "tool_choice"):
+			http.Error(w, noChoice, http.StatusUnprocessableEntity)
+		default:
+			io.WriteString(w, stream("stop", "ok"))
+		}
+	})
+	for i, requests := range []int{3, 1} {
+		bodies = nil
+		if resp, err := c.Stream(t.Context(), request(), ignore); err != nil || resp.Text != "ok" || len(bodies) != requests {
+			t.Errorf("round %d: %+v, %v after %q", i, resp, err, bodies)
+		}
+	}
+	// Another model behind the same endpoint keeps its wishes.
+	bodies = nil
+	other := request()
+	other.Name = "other-model"
+	if _, err := c.Stream(t.Context(), other, ignore); err != nil || len(bodies) != 1 || !strings.Contains(bodies[0], "temperature") || !strings.Contains(bodies[0], "tool_choice") {
+		t.Errorf("%v after %q", err, bodies)
+	}
+	// What is refused for another reason, or for something that was not sent,
+	// is refused.
+	for _, refusal := range []struct {
+		status int
+		body   string
+	}{
+		{400, `{"error":{"message":"max_tokens is too large"}}`},
+		{400, `{"error":{"message":"maximum context length; lower the temperature"}}`},
+		{500, noTemperature},
+		{401, noTemperature},
+	} {
+		requests := 0
+		c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+			requests++
+			http.Error(w, refusal.body, refusal.status)
+		})
+		if _, err := c.Stream(t.Context(), request(), ignore); err == nil || requests != 1 {
+			t.Errorf("%d %s: %v after %d requests", refusal.status, refusal.body, err, requests)
+		}
+	}
+	requests := 0
+	plain := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		http.Error(w, noChoice, http.StatusBadRequest)
+	})
+	none := request()
+	none.ToolChoice, none.Temperature = model.ToolNone, nil
+	if _, err := plain.Stream(t.Context(), none, ignore); err == nil || requests != 1 {
+		t.Errorf("%v after %d requests", err, requests)
 	}
 }

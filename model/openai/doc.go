@@ -8,6 +8,7 @@
 // every deviation it knows.
 //
 // It imports package model only. It must never retry (a turn decides that
-// from what was already shown), never run a call and never repair arguments
-// by guessing.
+// from what was already shown; asking for less where a model refuses a
+// temperature or a forced call is none), never run a call and never repair
+// arguments by guessing.
 package openai

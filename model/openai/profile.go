@@ -21,9 +21,18 @@ type Profile struct {
 	// StrictSchema marks every function as strict. The schemas of all tools
 	// must then be closed and require all of their members.
 	StrictSchema bool `json:"strict_schema"`
+	// StrictTools marks the functions as strict whose tools ask for it, at
+	// endpoints that know the member.
+	StrictTools bool `json:"strict_tools"`
 	// ToolChoiceRequired is the word for "some tool must be called"; empty
 	// when the endpoint has none, then the choice is left to the model.
 	ToolChoiceRequired string `json:"tool_choice_required"`
+	// ToolChoiceNamed says that the endpoint takes the name of the one tool to
+	// be called. Elsewhere "some tool" says the same when there is no other.
+	ToolChoiceNamed bool `json:"tool_choice_named"`
+	// FixedTemperature is for endpoints whose models refuse any temperature
+	// but their own; none is sent.
+	FixedTemperature bool `json:"fixed_temperature"`
 	// DeveloperRole sends system messages under the role developer.
 	DeveloperRole bool `json:"developer_role"`
 	// StreamOptions asks for usage with stream_options.include_usage.
@@ -99,34 +108,34 @@ const (
 // vendor, so they are off everywhere.
 var profiles = []Profile{
 	{
-		Name: "openai", MaxTokensParam: "max_completion_tokens", ToolChoiceRequired: "required",
+		Name: "openai", MaxTokensParam: "max_completion_tokens", ToolChoiceRequired: "required", ToolChoiceNamed: true, StrictTools: true,
 		StreamOptions: true, EmptyContent: EmptyNull, Images: true, SeedParam: "seed", UserParam: "user",
 	},
 	{
-		Name: "azure", MaxTokensParam: "max_completion_tokens", ToolChoiceRequired: "required",
+		Name: "azure", MaxTokensParam: "max_completion_tokens", ToolChoiceRequired: "required", ToolChoiceNamed: true, StrictTools: true,
 		StreamOptions: true, EmptyContent: EmptyNull, Images: true, SeedParam: "seed", UserParam: "user",
 		KeyHeader: "api-key", Deployments: true, APIVersion: "2024-10-21",
 	},
 	{
-		Name: "deepseek", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required",
+		Name: "deepseek", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required", ToolChoiceNamed: true,
 		StreamOptions: true, ReasoningEcho: EchoInToolTurn,
 	},
 	{
-		Name: "dashscope", MaxTokensParam: "max_tokens", ParallelToolCalls: true,
+		Name: "dashscope", MaxTokensParam: "max_tokens", ToolChoiceNamed: true, ParallelToolCalls: true,
 		StreamOptions: true, SeedParam: "seed",
 	},
 	{
 		Name: "glm", MaxTokensParam: "max_tokens", ReasoningEcho: EchoInToolTurn,
 	},
 	{
-		Name: "moonshot", MaxTokensParam: "max_tokens",
+		Name: "moonshot", MaxTokensParam: "max_tokens", FixedTemperature: true,
 		StreamOptions: true, ReasoningEcho: EchoInToolTurn,
 	},
 	{
-		Name: "doubao", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required", StreamOptions: true,
+		Name: "doubao", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required", ToolChoiceNamed: true, StreamOptions: true,
 	},
 	{
-		Name: "mistral", MaxTokensParam: "max_tokens", ToolChoiceRequired: "any",
+		Name: "mistral", MaxTokensParam: "max_tokens", ToolChoiceRequired: "any", ToolChoiceNamed: true, StrictTools: true,
 		ToolIDPattern: "^[A-Za-z0-9]{9}$", Images: true, SeedParam: "random_seed",
 	},
 	{
@@ -134,12 +143,12 @@ var profiles = []Profile{
 		StreamOptions: true, EmptyContent: EmptyNull, Images: true,
 	},
 	{
-		Name: "openrouter", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required",
+		Name: "openrouter", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required", ToolChoiceNamed: true, StrictTools: true,
 		StreamOptions: true, ReasoningEcho: EchoInToolTurn, ReasoningField: "reasoning",
 		EmptyContent: EmptyNull, Images: true, SeedParam: "seed", UserParam: "user",
 	},
 	{
-		Name: "vllm", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required",
+		Name: "vllm", MaxTokensParam: "max_tokens", ToolChoiceRequired: "required", ToolChoiceNamed: true, StrictTools: true,
 		StreamOptions: true, SeedParam: "seed", UserParam: "user",
 	},
 	{

@@ -23,17 +23,17 @@ func (p Profile) requestBody(name string, req model.Request) ([]byte, error) {
 	}
 	if len(req.Tools) > 0 {
 		body["tools"] = p.toolList(req.Tools)
-		if choice := p.toolChoice(req.ToolChoice); choice != nil {
+		if choice := p.toolChoice(req.ToolChoice, len(req.Tools)); choice != nil {
 			body["tool_choice"] = choice
 		}
-		if p.ParallelToolCalls {
+		if p.ParallelToolCalls && !forced(req.ToolChoice) {
 			body["parallel_tool_calls"] = true
 		}
 	}
 	if req.MaxTokens > 0 && p.MaxTokensParam != "" {
 		body[p.MaxTokensParam] = req.MaxTokens
 	}
-	if req.Temperature != nil {
+	if req.Temperature != nil && !p.FixedTemperature {
 		body["temperature"] = *req.Temperature
 	}
 	if req.Seed != nil && p.SeedParam != "" {
@@ -57,7 +57,7 @@ func (p Profile) toolList(specs []model.ToolSpec) []any {
 			parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
 		fn := map[string]any{"name": t.Name, "description": t.Description, "parameters": parameters}
-		if p.StrictSchema {
+		if p.StrictSchema || p.StrictTools && t.Strict {
 			fn["strict"] = true
 		}
 		tools[i] = map[string]any{"type": "function", "function": fn}
@@ -65,19 +65,25 @@ func (p Profile) toolList(specs []model.ToolSpec) []any {
 	return tools
 }
 
-func (p Profile) toolChoice(c model.ToolChoice) any {
-	switch c {
-	case model.ToolAuto:
+// forced reports whether the choice names the tool to be called.
+func forced(c model.ToolChoice) bool {
+	return c != model.ToolAuto && c != model.ToolNone && c != model.ToolRequired
+}
+
+// toolChoice is how a choice among so many tools is written; nil leaves it to
+// the model.
+func (p Profile) toolChoice(c model.ToolChoice, tools int) any {
+	switch {
+	case c == model.ToolAuto:
 		return nil
-	case model.ToolNone:
+	case c == model.ToolNone:
 		return "none"
-	case model.ToolRequired:
-		if p.ToolChoiceRequired == "" {
-			return nil
-		}
-		return p.ToolChoiceRequired
+	case forced(c) && p.ToolChoiceNamed:
+		return map[string]any{"type": "function", "function": map[string]any{"name": string(c)}}
+	case p.ToolChoiceRequired == "" || forced(c) && tools > 1:
+		return nil
 	}
-	return map[string]any{"type": "function", "function": map[string]any{"name": string(c)}}
+	return p.ToolChoiceRequired
 }
 
 func (p Profile) messages(in []model.Message) ([]any, error) {
