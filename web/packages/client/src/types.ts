@@ -16,6 +16,8 @@ export interface BlockMeta {
   position?: "after_text" | "inline" | "before_text";
   /** Where the data came from, for people. */
   source?: string;
+  /** Who made a block that no tool was asked for. */
+  producer?: "model" | "recommender" | "markup" | "connector" | (string & {});
   toolCallId?: string;
   tool?: string;
   fetchedAt?: number;
@@ -153,6 +155,8 @@ export interface Message {
   tools?: ToolActivity[];
   /** What the reader thinks of it. */
   feedback?: Feedback;
+  /** The answer is complete although the message still runs. Set by whoever follows its events. */
+  answered?: boolean;
   /** Blocks as they were before a retry or refresh that still runs. */
   before?: Record<string, Block>;
 }

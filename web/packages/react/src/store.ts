@@ -17,6 +17,7 @@ import {
   reduceAll,
   type StreamOptions,
 } from "@inlay-ui/client";
+import { endsAnswer, isAnswering } from "./answering.ts";
 import { FrameBatch } from "./frame.ts";
 import { type ActionOutcome, stateOf, succeeded } from "./outcome.ts";
 
@@ -24,6 +25,10 @@ import { type ActionOutcome, stateOf, succeeded } from "./outcome.ts";
 export interface ChatState {
   /** The path from the first message to the last one of the shown branch. */
   messages: readonly Message[];
+  /**
+   * `streaming` while an answer is not complete. The server may still add to a
+   * complete one, and gives that up when the next message is sent.
+   */
   status: "idle" | "sending" | "streaming" | "error";
   /** The worst of the connections that are open. */
   connection: Connection;
@@ -83,6 +88,12 @@ export interface ChatOptions {
 const GATHER_MS = 50;
 
 /**
+ * An answer is complete when its text has ended and nothing has followed for
+ * so long: texts end before calls of tools too, which are announced at once.
+ */
+const COMPLETE_MS = 250;
+
+/**
  * One conversation outside any framework: its messages, what streams into
  * them, and what a person does. It works while someone is subscribed.
  */
@@ -100,6 +111,8 @@ export class ChatStore implements ChatActions {
   #queue = new Map<string, Envelope[]>();
   /** Running messages that are folded again from their first event, out of sight. */
   readonly #shadows = new Map<string, Message>();
+  /** Answers that are complete unless something follows soon. */
+  readonly #ending = new Map<string, ReturnType<typeof setTimeout>>();
   /** The last message of the branch that each message was last seen on. */
   readonly #tails = new Map<string, string>();
   readonly #frame = new FrameBatch(() => this.#apply());
@@ -303,6 +316,8 @@ export class ChatStore implements ChatActions {
     this.#streams.clear();
     this.#connections.clear();
     this.#shadows.clear();
+    for (const timer of this.#ending.values()) clearTimeout(timer);
+    this.#ending.clear();
     clearTimeout(this.#gather);
     this.#frame.flush();
     this.#loads++;
@@ -318,7 +333,7 @@ export class ChatStore implements ChatActions {
       connections.find((c) => c === "reconnecting") ??
       "open";
     if (this.#sending) next.status = "sending";
-    else if (next.messages.some((m) => m.status === "running")) next.status = "streaming";
+    else if (next.messages.some(isAnswering)) next.status = "streaming";
     else next.status = next.error === null ? "idle" : "error";
     this.#state = next;
     for (const listener of this.#listeners) listener();
@@ -406,7 +421,9 @@ export class ChatStore implements ChatActions {
         siblings: [...siblings, run.messageId],
       };
       const named = path.map((m) => {
-        if (m !== user || !run.userMessageId || m.id === run.userMessageId) return m;
+        // The answer before this one may have ended meanwhile.
+        if (m !== user) return this.#find(m.id) ?? m;
+        if (!run.userMessageId || m.id === run.userMessageId) return m;
         const ids = m.siblings.map((id) => (id === m.id ? run.userMessageId : id));
         return {
           ...m,
@@ -433,6 +450,7 @@ export class ChatStore implements ChatActions {
       this.#sending = false;
       this.#connections.delete(controller);
       this.#set({ messages: before, error });
+      for (const m of before) if (m.status === "running") this.#followAnew(m);
       // Another tab was faster: show what runs.
       if (error instanceof InlayError && error.code === "turn_running") this.#loadWanted = true;
       this.#settle();
@@ -477,6 +495,19 @@ export class ChatStore implements ChatActions {
     const controller = new AbortController();
     const events = this.client.follow(id, after, this.#options(controller));
     void this.#consume(id, events, controller);
+  }
+
+  /** Follows a message from what is shown of it on, also when a stream of it is ahead of that. */
+  #followAnew({ id, seq }: Message): void {
+    for (const [controller, of] of this.#streams) if (of === id) this.#hangUp(controller);
+    this.#queue.delete(id);
+    this.#follow(id, seq);
+  }
+
+  #hangUp(controller: AbortController): void {
+    controller.abort();
+    this.#streams.delete(controller);
+    this.#connections.delete(controller);
   }
 
   #streaming(id: string): boolean {
@@ -540,9 +571,34 @@ export class ChatStore implements ChatActions {
       }
       this.#shadows.delete(m.id);
       changed ||= next !== m;
-      return shadow ? { ...next, parentId: m.parentId, siblings: m.siblings } : next;
+      const shown = shadow ? { ...next, parentId: m.parentId, siblings: m.siblings } : next;
+      return this.#complete(shown, events);
     });
     if (changed) this.#set({ messages });
+  }
+
+  /** Looks whether events leave a running answer complete; if so it is when nothing follows. */
+  #complete(message: Message, events: readonly Envelope[]): Message {
+    const { id } = message;
+    const ended = endsAnswer(events);
+    if (ended === undefined && message.status === "running") return message;
+    clearTimeout(this.#ending.get(id));
+    this.#ending.delete(id);
+    if (ended && message.status === "running" && !loads(message)) {
+      const done = () => {
+        this.#ending.delete(id);
+        const now = this.#find(id);
+        // While the connection is gone something may have followed.
+        if (now?.status !== "running" || this.#state.connection !== "open") return;
+        const next = { ...now, answered: true };
+        this.#set({ messages: this.#state.messages.map((m) => (m === now ? next : m)) });
+      };
+      this.#ending.set(id, setTimeout(done, COMPLETE_MS));
+      return message;
+    }
+    if (message.answered === undefined) return message;
+    const { answered: _, ...rest } = message;
+    return rest;
   }
 
   async #load(leaf?: string): Promise<void> {
@@ -589,10 +645,7 @@ export class ChatStore implements ChatActions {
       return adopt(item);
     });
     for (const [controller, id] of this.#streams) {
-      if (messages.some((m) => m.id === id)) continue;
-      controller.abort();
-      this.#streams.delete(controller);
-      this.#connections.delete(controller);
+      if (!messages.some((m) => m.id === id)) this.#hangUp(controller);
     }
     this.#set({ messages, loading: false });
     for (const [id, after] of behind) this.#follow(id, after);
@@ -687,6 +740,10 @@ export class ChatStore implements ChatActions {
 function assetOf({ payload }: Block): string | undefined {
   const id = (payload as { assetId?: unknown } | null | undefined)?.assetId;
   return typeof id === "string" ? id : undefined;
+}
+
+function loads(message: Message): boolean {
+  return message.blocks.some((b) => b.status === "loading");
 }
 
 /** The local message with the relations that the server names. */

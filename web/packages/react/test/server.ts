@@ -38,6 +38,8 @@ export class FakeServer {
   leaf: string | undefined;
   /** Whether the history says where the feed stands. */
   cursors = false;
+  /** A turn that runs is ended by the next message, as one is that only looks for a suggestion. */
+  yields = false;
   /** Answers the next matching request instead of the server. */
   readonly instead: { match: string; answer: () => Response | Promise<Response> }[] = [];
   readonly #feed: string[] = [];
@@ -236,7 +238,8 @@ export class FakeServer {
     const id = path.split("/")[3] ?? "";
     if (path === "/v1/chat") {
       const busy = this.#running();
-      if (busy) return refuse(409, "turn_running", { msgId: busy });
+      if (busy && !this.yields) return refuse(409, "turn_running", { msgId: busy });
+      if (busy) this.emit(busy, "done", { finishReason: "stop" });
       let user: string;
       let of: string[] | undefined;
       if (body.regenerateOf) {

@@ -111,6 +111,130 @@ describe("a new conversation", () => {
   });
 });
 
+describe("an answer that is complete before its turn is over", () => {
+  /** An answer whose text has ended, while the server looks for what to suggest. */
+  async function complete() {
+    const opened = open({});
+    server.yields = true;
+    await opened.store.send("one");
+    const id = opened.state().messages[1]?.id ?? "";
+    server.emit(id, "text_delta", { delta: "first" }, "b");
+    await until(() => expect(text(opened.state().messages[1])).toBe("first"));
+    expect(opened.state().status).toBe("streaming");
+    server.emit(id, "text_end", {}, "b");
+    await until(() => expect(opened.state().status).toBe("idle"));
+    return { ...opened, id };
+  }
+  const suggestion = {
+    type: "minara.feature_recommendation",
+    version: 1,
+    payload: { items: [] },
+    fallback: "Deposit",
+    meta: { producer: "recommender" },
+  };
+
+  test("what is suggested comes to it, without it being unfinished again", async () => {
+    const { state, changes, id } = await complete();
+    expect(state().messages[1]).toMatchObject({ status: "running", answered: true });
+    changes.mockImplementation(() => expect(state().status).toBe("idle"));
+    server.emit(id, "block_end", suggestion, "r");
+    await until(() => expect(state().messages[1]?.blocks).toHaveLength(2));
+    expect(state().messages[1]).toMatchObject({ status: "running", answered: true });
+    server.emit(id, "done", { finishReason: "stop" });
+    await until(() => expect(state().messages[1]?.status).toBe("done"));
+    expect(state().messages[1]).not.toHaveProperty("answered");
+  });
+
+  test("the next message is sent, and the first one is still read to its end", async () => {
+    const { store, state, id } = await complete();
+    expect(await store.send("two")).toBe(true);
+    expect(state().status).toBe("streaming");
+    expect(state().messages).toHaveLength(4);
+    await until(() => expect(state().messages[1]?.status).toBe("done"));
+    const next = state().messages[3]?.id ?? "";
+    server.emit(next, "text_delta", { delta: "second" }, "b2");
+    server.emit(next, "done", { finishReason: "stop" });
+    await until(() => expect(state().status).toBe("idle"));
+    expect(state().messages.map(text)).toEqual(["one", "first", "two", "second"]);
+    expect(server.calls.filter((c) => c.includes(`/v1/messages/${id}`))).toEqual([]);
+  });
+
+  test("also another answer to the same question", async () => {
+    const { store, state, id } = await complete();
+    expect(await store.regenerate(id)).toBe(true);
+    expect(state().messages).toHaveLength(2);
+    expect(state().messages[1]?.siblings).toEqual([id, state().messages[1]?.id]);
+    expect(state().status).toBe("streaming");
+  });
+
+  test("when the next one is refused, what came meanwhile is shown", async () => {
+    const { store, state, id } = await complete();
+    server.instead.push({
+      match: "POST /v1/chat",
+      answer: () => {
+        server.emit(id, "block_end", suggestion, "r");
+        server.emit(id, "done", { finishReason: "stop" });
+        return refuse(429, "rate_limited");
+      },
+    });
+    expect(await store.regenerate(id)).toBe(false);
+    await until(() => expect(state().messages[1]?.status).toBe("done"));
+    expect(state().messages[1]?.blocks).toHaveLength(2);
+  });
+
+  test.each([
+    ["a tool is called", "tool_call_start", { toolCallId: "t", name: "x" }],
+    ["a block is on its way", "block_start", { type: "chart", version: 1 }],
+    ["another text begins", "text_delta", { delta: "more" }],
+    [
+      "a block that the model chose comes",
+      "block_end",
+      { ...suggestion, meta: { producer: "model" } },
+    ],
+  ] as const)("it is not when %s", async (_, event, data) => {
+    const { store, state } = open({});
+    await store.send("one");
+    const id = state().messages[1]?.id ?? "";
+    server.emit(id, "text_delta", { delta: "first" }, "b");
+    server.emit(id, "text_end", {}, "b");
+    server.emit(id, event, data as never, "next");
+    await new Promise((r) => setTimeout(r, 400));
+    expect(state().status).toBe("streaming");
+    expect(await store.send("two")).toBe(false);
+  });
+
+  test("it goes on after all when something follows later", async () => {
+    const { state, id } = await complete();
+    server.emit(id, "tool_call_start", { toolCallId: "t", name: "x" });
+    await until(() => expect(state().status).toBe("streaming"));
+    expect(state().messages[1]).not.toHaveProperty("answered");
+  });
+
+  test("nobody knows while the connection is gone", async () => {
+    const { store, state } = open({});
+    await store.send("one");
+    const id = state().messages[1]?.id ?? "";
+    server.emit(id, "text_delta", { delta: "first" }, "b");
+    server.emit(id, "text_end", {}, "b");
+    await until(() => expect(state().messages[1]?.blocks[0]?.status).toBe("done"));
+    const gone = () => Promise.reject(new TypeError("Failed to fetch"));
+    for (let i = 0; i < 9; i++)
+      server.instead.push({ match: `GET /v1/messages/${id}`, answer: gone });
+    server.cut(id);
+    await new Promise((r) => setTimeout(r, 400));
+    expect(state()).toMatchObject({ status: "streaming", connection: "reconnecting" });
+  });
+
+  test("a page that comes later finds it so too", async () => {
+    const id = server.ask("one");
+    server.emit(id, "text_delta", { delta: "first" }, "b");
+    server.emit(id, "text_end", {}, "b");
+    const { state } = open();
+    await until(() => expect(state().messages[1]).toMatchObject({ answered: true }));
+    expect(state().status).toBe("idle");
+  });
+});
+
 describe("history", () => {
   test("loads, and says so", async () => {
     server.seed("one", "first");
