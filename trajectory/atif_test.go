@@ -78,6 +78,50 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
+// TestSubagent expects what another agent did to stand in the document as one
+// of its own, which the step that called it refers to.
+func TestSubagent(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	sub := NewBuilder("m_1.recommender", "c_1", Agent{Name: "inlay-recommender", Version: "dev", ModelName: "small"})
+	sub.System(at, "recommend")
+	sub.Agent(Turn{At: at, Model: true, Prompt: 7, Completion: 3, Calls: []Call{
+		{ID: "call_1", Function: "recommend", Arguments: json.RawMessage(`{"items":[]}`), Result: "silent"},
+	}})
+	doc := sub.Document()
+	b := NewBuilder("m_1", "c_1", Agent{Name: "inlay", Version: "dev", ModelName: "m"})
+	b.User(at, "sales?", nil)
+	b.Agent(Turn{At: at, Model: true, Text: "East leads.", Prompt: 30, Completion: 4})
+	b.Agent(Turn{At: at, Sub: &doc, SubResult: "silent"})
+	raw, err := b.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Read(raw)
+	if err != nil {
+		t.Fatalf("what was written is refused: %v\n%s", err, raw)
+	}
+	step := d.Steps[2]
+	if *step.LLMCallCount != 0 || step.Metrics != nil {
+		t.Errorf("the step counts %d model calls, %+v", *step.LLMCallCount, step.Metrics)
+	}
+	if refs := step.Observation.Results[0].SubagentRefs; len(refs) != 1 || refs[0].TrajectoryID != d.SubagentTrajectories[0].TrajectoryID {
+		t.Errorf("the step refers to %+v", refs)
+	}
+	if got := d.SubagentTrajectories[0]; len(got.Steps) != 2 || *got.FinalMetrics.TotalPromptTokens != 7 {
+		t.Errorf("embedded: %+v", got)
+	}
+	if got := *d.FinalMetrics.TotalPromptTokens; got != 30 {
+		t.Errorf("%d prompt tokens in all, want 30: those of the other agent are its own", got)
+	}
+	again := Continue(d)
+	if raw, err = again.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if d, err = Read(raw); err != nil || len(d.SubagentTrajectories) != 1 {
+		t.Errorf("continued: %d embedded, %v", len(d.SubagentTrajectories), err)
+	}
+}
+
 func TestRedact(t *testing.T) {
 	for _, c := range []struct{ name, in, gone string }{
 		{"bearer", "Authorization: Bearer abcdefgh12345678", "abcdefgh12345678"},

@@ -76,7 +76,12 @@ type Turn struct {
 	// Tokens and cost of the model call.
 	Prompt, Completion, Cached, Thought int
 	CostUSD                             float64
-	Extra                               map[string]any
+	// Sub is what another agent did in this step. It is embedded in the
+	// document, and the step's observation, SubResult, refers to it. Its tokens
+	// are its own and not added to the totals of this one.
+	Sub       *Document
+	SubResult string
+	Extra     map[string]any
 }
 
 // User adds what the user said.
@@ -150,6 +155,15 @@ func (b *Builder) Agent(t Turn) {
 			obs.Results = append(obs.Results, Result{SourceCallID: &id, Content: quote(c.Result), Extra: res})
 		}
 		s.ToolCalls, s.Observation = &calls, obs
+	}
+	if t.Sub != nil {
+		if s.Observation == nil {
+			s.Observation = &Observation{Results: []Result{}}
+		}
+		s.Observation.Results = append(s.Observation.Results, Result{
+			Content: quote(t.SubResult), SubagentRefs: []SubagentRef{{TrajectoryID: t.Sub.TrajectoryID, SessionID: t.Sub.SessionID}},
+		})
+		b.doc.SubagentTrajectories = append(b.doc.SubagentTrajectories, *t.Sub)
 	}
 	b.add(s)
 }
