@@ -25,6 +25,7 @@
 //	  system: 'sales team'         # only with such a system prompt
 //	  tools: [show_sales_chart]    # tools, or tool.argument, it cannot do without
 //	  attached: true               # or: any question with a file
+//	  forced: recommend            # only where this tool must be called
 //	turns:                         # the first entry that fits is played
 //	  - turn: 1                    # first model call after the question; 0 = any
 //	    do:
@@ -43,6 +44,14 @@
 // all results in .Results, an error in .Error; .Var reads a variable from the
 // conversation, .Offers asks whether there is a tool or a tool.argument,
 // .Attached and .Pictures tell of files that came with the question. An
-// argument that a template leaves empty is left out; !number and !bool before
-// it make it no text. .I counts the rounds of a say with times.
+// argument that a template leaves empty is left out, in lists and objects too;
+// !number and !bool before it make it no text. .I counts the rounds of a say
+// with times.
+//
+// The language is that of the last question that is no command. In a request
+// about an answer, "The user asked:" with the question and "The assistant
+// answered:" with the answer, each between two lines that fence it, the
+// question is what stands between the first fences. A request that must be
+// answered by a call of one tool finds the scenarios that name it as forced;
+// where there are none it is answered as any other.
 package scripted

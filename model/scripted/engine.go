@@ -54,6 +54,7 @@ type scope struct {
 	req    model.Request
 	asked  int             // index of the last user message
 	tools  map[string]bool // see offer
+	forced string          // the tool that must be called, if there are scenarios for that
 }
 
 // newScope reads the conversation.
@@ -64,7 +65,7 @@ func newScope(s *script, req model.Request) *scope {
 			c.asked = i
 		}
 	}
-	if strings.ContainsFunc(c.question(), func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if strings.ContainsFunc(c.worded(), func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		c.Lang = "zh"
 	}
 	if req.ToolChoice != model.ToolNone {
@@ -72,7 +73,24 @@ func newScope(s *script, req model.Request) *scope {
 			offer(c.tools, t)
 		}
 	}
+	if name := mustCall(req); slices.ContainsFunc(s.scenarios, func(sc *scenario) bool { return name != "" && sc.When.Forced == name }) {
+		c.forced = name
+	}
 	return c
+}
+
+// mustCall names the tool that a request leaves no way around.
+func mustCall(req model.Request) string {
+	switch req.ToolChoice {
+	case model.ToolAuto, model.ToolNone:
+		return ""
+	case model.ToolRequired:
+		if len(req.Tools) == 1 {
+			return req.Tools[0].Name
+		}
+		return ""
+	}
+	return string(req.ToolChoice)
 }
 
 // offer notes a tool by its name, and its arguments as name.argument; a tool
@@ -107,9 +125,31 @@ func (c *scope) question() string {
 	if c.asked < 0 {
 		return ""
 	}
-	asked, _, _ := strings.Cut(c.req.Messages[c.asked].Content, attachedMark)
+	return questionIn(c.req.Messages[c.asked].Content)
+}
+
+func questionIn(content string) string {
+	if m := quotedQuestion.FindStringSubmatch(content); m != nil {
+		content = m[1]
+	}
+	asked, _, _ := strings.Cut(content, attachedMark)
 	return strings.TrimSpace(asked)
 }
+
+// worded is the last question that has a language: a command such as
+// /sales 2026Q3 is the same in all.
+func (c *scope) worded() string {
+	for i := c.asked; i >= 0; i-- {
+		if q := questionIn(c.req.Messages[i].Content); c.req.Messages[i].Role == model.RoleUser && !strings.HasPrefix(q, "/") {
+			return q
+		}
+	}
+	return c.question()
+}
+
+// quotedQuestion finds what was asked in a request about an answer: there the
+// question and the answer stand between fences of a line each.
+var quotedQuestion = regexp.MustCompile(`(?s)^The user asked:\n[^\n]+\n(.*?)\n[^\n]+\n\nThe assistant answered:\n`)
 
 // How a file stands in a question: its name in brackets, then what it says.
 const attachedMark = "[attached: "
@@ -220,6 +260,9 @@ func (w condition) has(tools map[string]bool) bool {
 
 // fits reports whether the condition meets the question, tools aside.
 func (w condition) fits(c *scope) bool {
+	if w.Forced != c.forced {
+		return false
+	}
 	if w.Not.in(c.question()) {
 		return false
 	}
@@ -427,24 +470,9 @@ func (c *scope) call(s callStep) (model.Call, error) {
 		}
 		return call, nil
 	}
-	args := map[string]any{}
-	for name, a := range s.args {
-		args[name] = a.value
-		if a.template == nil {
-			continue
-		}
-		value, err := c.expand(*a.template)
-		if err != nil {
-			return call, fmt.Errorf("argument %s: %w", name, err)
-		}
-		switch {
-		case a.literal:
-			args[name] = json.RawMessage(value)
-		case value == "":
-			delete(args, name)
-		default:
-			args[name] = value
-		}
+	args, err := c.members(s.Args)
+	if err != nil {
+		return call, err
 	}
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -452,4 +480,50 @@ func (c *scope) call(s callStep) (model.Call, error) {
 	}
 	call.Arguments, call.Raw = raw, string(raw)
 	return call, nil
+}
+
+// members are the arguments that do not come out empty.
+func (c *scope) members(args map[string]argument) (map[string]any, error) {
+	values := map[string]any{}
+	for name, a := range args {
+		value, ok, err := c.argument(a)
+		if err != nil {
+			return nil, fmt.Errorf("argument %s: %w", name, err)
+		}
+		if ok {
+			values[name] = value
+		}
+	}
+	return values, nil
+}
+
+// argument is the value of an argument; ok is false for one to be left out.
+func (c *scope) argument(a argument) (value any, ok bool, err error) {
+	switch {
+	case a.members != nil:
+		value, err = c.members(a.members)
+		return value, true, err
+	case a.list != nil:
+		list := make([]any, 0, len(a.list))
+		for _, each := range a.list {
+			value, ok, err := c.argument(each)
+			if err != nil {
+				return nil, false, err
+			}
+			if ok {
+				list = append(list, value)
+			}
+		}
+		return list, true, nil
+	case a.template == nil:
+		return a.value, true, nil
+	}
+	text, err := c.expand(*a.template)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case a.literal:
+		return json.RawMessage(text), true, nil
+	}
+	return text, text != "", nil
 }

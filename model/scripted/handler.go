@@ -104,10 +104,31 @@ func (in wireRequest) request() (model.Request, error) {
 	for _, t := range in.Tools {
 		req.Tools = append(req.Tools, model.ToolSpec{Name: t.Function.Name, Parameters: t.Function.Parameters})
 	}
-	if string(in.ToolChoice) == `"none"` {
-		req.ToolChoice = model.ToolNone
-	}
+	req.ToolChoice = choiceOf(in.ToolChoice)
 	return req, nil
+}
+
+// choiceOf reads a tool choice: a word, or the function to be called.
+func choiceOf(raw json.RawMessage) model.ToolChoice {
+	var word string
+	if json.Unmarshal(raw, &word) == nil {
+		switch word {
+		case "none":
+			return model.ToolNone
+		case "required", "any":
+			return model.ToolRequired
+		}
+		return model.ToolAuto
+	}
+	var named struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if json.Unmarshal(raw, &named) != nil {
+		return model.ToolAuto
+	}
+	return model.ToolChoice(named.Function.Name)
 }
 
 // contentOf reads a message's text, given as a string or as parts, and the

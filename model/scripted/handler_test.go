@@ -18,7 +18,7 @@ import (
 
 var offered = []string{
 	"show_sales_chart", "show_region_detail", "show_server_errors", "show_unemployment", "show_airports_by_state",
-	"show_sales_summary", "list_orders", "broken_source", "slow_report",
+	"show_sales_summary", "list_orders", "broken_source", "slow_report", "emit_ui_block",
 }
 
 func newModel(t *testing.T, opts scripted.Options) *scripted.Model {
@@ -106,6 +106,50 @@ func TestWireAgreesWithModel(t *testing.T) {
 						t.Fatalf("%s, %s, seed %d:\n%+v\nin the process\n%+v", q, way, seed, plain(resp), plain(direct))
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestRecommendationsOverTheWire expects the same suggestion by both ways in,
+// however the tool to be called is named in the request.
+func TestRecommendationsOverTheWire(t *testing.T) {
+	m := newModel(t, scripted.Options{})
+	for _, question := range []string{"How do I deposit?", "数据从哪里来", "Show the Q3 sales by region"} {
+		cold, seed := 0.0, int64(3)
+		req := model.Request{
+			Messages: []model.Message{{Role: model.RoleUser, Content: "The user asked:\n<<<\n" + question + "\n>>>\n\nThe assistant answered:\n<<<\nSo it is.\n>>>"}},
+			Tools:    []model.ToolSpec{{Name: "recommend", Strict: true}}, ToolChoice: "recommend", MaxTokens: 300, Temperature: &cold, Seed: &seed,
+		}
+		direct, err := m.Stream(context.Background(), req, ignore)
+		if err != nil || len(direct.Calls) != 1 {
+			t.Fatalf("%+v, %v", direct, err)
+		}
+		for _, name := range []string{"openai", "mistral", "gemini"} {
+			profile, err := openai.LookupProfile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "mistral" {
+				profile.ToolChoiceNamed = false // its word for "some tool" is its own
+			}
+			c, err := openai.New(openai.Config{
+				BaseURL: "http://demo.invalid/v1", Name: scripted.Name, Profile: profile,
+				HTTPClient: &http.Client{Transport: scripted.RoundTripper(m.Handler())},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := c.Stream(context.Background(), req, ignore)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, direct := plain(resp), plain(direct)
+			if name == "gemini" || name == "mistral" { // no usage is asked for, or no seed is sent
+				resp.Usage, direct.Usage = model.Usage{}, model.Usage{}
+			}
+			if !reflect.DeepEqual(resp, direct) {
+				t.Errorf("%s, %s:\n%+v\nin the process\n%+v", question, name, resp, direct)
 			}
 		}
 	}

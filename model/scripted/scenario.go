@@ -49,6 +49,9 @@ type condition struct {
 	// Attached wants a question with files, whatever it says.
 	Attached bool     `yaml:"attached"`
 	Tools    []string `yaml:"tools"`
+	// Forced names a tool: the scenario answers requests that leave no way
+	// around calling it, and no others.
+	Forced string `yaml:"forced"`
 }
 
 // scene is what is done in one model call.
@@ -75,22 +78,41 @@ type step struct {
 }
 
 type callStep struct {
-	Tool string               `yaml:"tool"`
-	Args map[string]yaml.Node `yaml:"args"`
+	Tool string              `yaml:"tool"`
+	Args map[string]argument `yaml:"args"`
 	// Raw replaces the arguments, to show what happens to unreadable ones.
 	Raw *text `yaml:"raw"`
 	// Unoffered allows a tool that does not exist.
 	Unoffered bool `yaml:"unoffered"`
-	args      map[string]argument
 }
 
-// argument is a fixed value or a template. Literal says that the template's
-// text is JSON, a number or true or false; other text that is empty leaves the
-// argument out.
+// argument is a fixed value, a template or, with templates inside, a list or
+// the members of an object. Literal says that the template's text is JSON, a
+// number or true or false; other text that is empty leaves the argument out.
 type argument struct {
 	value    any
 	template *text
 	literal  bool
+	list     []argument
+	members  map[string]argument
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (a *argument) UnmarshalYAML(n *yaml.Node) error {
+	*a = argument{}
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		a.list = []argument{}
+		return n.Decode(&a.list)
+	case n.Kind == yaml.MappingNode:
+		a.members = map[string]argument{}
+		return n.Decode(&a.members)
+	case n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{"):
+		a.literal = n.Tag == "!number" || n.Tag == "!bool"
+		a.template = &text{}
+		return a.template.UnmarshalYAML(n)
+	}
+	return n.Decode(&a.value)
 }
 
 // errorCode is the form of an error's code in an if.
@@ -277,7 +299,7 @@ func decode(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// check finds what the decoder cannot and prepares the arguments of calls.
+// check finds what the decoder cannot.
 func (s *scenario) check() error {
 	if len(s.Turns) == 0 {
 		return errors.New("it has no turns")
@@ -305,26 +327,6 @@ func (s *step) check() error {
 	}
 	if set != 1 {
 		return fmt.Errorf("a step does one thing, this one %d", set)
-	}
-	if s.Call == nil {
-		return nil
-	}
-	s.Call.args = map[string]argument{}
-	for name, node := range s.Call.Args {
-		var a argument
-		var err error
-		switch {
-		case node.Kind == yaml.ScalarNode && strings.Contains(node.Value, "{{"):
-			a.literal = node.Tag == "!number" || node.Tag == "!bool"
-			a.template = &text{}
-			err = a.template.UnmarshalYAML(&node)
-		default:
-			err = node.Decode(&a.value)
-		}
-		if err != nil {
-			return fmt.Errorf("argument %s: %w", name, err)
-		}
-		s.Call.args[name] = a
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ var results = map[string]string{
 	"show_chart_types":       "charts: 9\nkinds: bar, line",
 	"roll_out":               "title: Rollout\ndone: Build\ndone: Run the tests",
 	"ask_user":               "The user answered: 2026Q2",
+	"emit_ui_block":          "shown",
 }
 
 const failed = "error: DATA_FETCH_FAILED The source did not answer.\nretryable: true"
@@ -169,6 +170,14 @@ func TestQuestionsFindTheirScenario(t *testing.T) {
 		"思考":                                 "think",
 		"rate limit":                         "rate-limit",
 		"两个图":                                "two-charts",
+		"/sales":                             "sales-by-region",
+		"/sales 2026Q2 as a line":            "sales-line",
+		"Where do I deposit money?":          "deposit",
+		"How do I withdraw my deposit?":      "withdraw",
+		"出金":                                 "withdraw",
+		"充值":                                 "deposit",
+		"go to the gallery":                  "open-gallery",
+		"show me the gallery":                "gallery",
 		"What is the meaning of life?":       "unknown",
 		"":                                   "unknown",
 	} {
@@ -242,6 +251,13 @@ func TestAnswers(t *testing.T) {
 		{"Call tools in a loop", false, "needs the tool `show_sales_summary`"},
 		{"What is this?", false, "- Show the Q3 sales by region\n"},
 		{"这是什么?", false, "- Q3 各区域销售怎么样\n"},
+		{"How do I deposit?", false, "nothing is moved"},
+		{"怎么提现", false, "不会付出任何款项"},
+		{"Which commands are there?", false, "`/sales`"},
+		{"数据从哪里来", false, "公有领域"},
+		{"Take me to the block gallery", false, "The button above"},
+		{"Take me to the block gallery", true, "It is here: [the block gallery](/gallery)."},
+		{"打开组件库", true, "在这里：[组件库](/gallery)。"},
 		{"Run into the rate limit", false, "the second one went through"},
 		{"Let the model fail", false, ""},
 	} {
@@ -349,6 +365,8 @@ func TestArgumentsFollowTheConversation(t *testing.T) {
 		{[]string{"Tell me more about Sample watch Trail"}, `{"product":"Sample watch Trail"}`},
 		{[]string{"介绍一下 示例手表 越野款"}, `{"product":"示例手表 越野款"}`},
 		{[]string{"slow report of 3 seconds"}, `{"seconds":3}`},
+		{[]string{"/sales 2026Q1"}, `{"quarter":"2026Q1"}`},
+		{[]string{"/sales"}, `{"quarter":"2026Q3"}`},
 	} {
 		req := model.Request{Tools: tools()}
 		for i, s := range test.said {
@@ -437,6 +455,171 @@ func TestAnswersOfPeople(t *testing.T) {
 	}, Tools: tools()}
 	if resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil }); err != nil || len(resp.Calls) != 0 || !strings.Contains(resp.Text, "Nothing waits") {
 		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// recommendTool is the tool of requests about an answer.
+var recommendTool = model.ToolSpec{Name: "recommend", Parameters: json.RawMessage(`{"type":"object","properties":{"items":{"type":"array"},"reason":{"type":"string"}}}`)}
+
+// aboutAnswer asks what may be suggested after an answer.
+func aboutAnswer(question, answer string) model.Request {
+	const fence = "````"
+	return model.Request{
+		Messages: []model.Message{
+			{Role: model.RoleSystem, Content: "Suggest what to do next, or nothing."},
+			{Role: model.RoleUser, Content: "The user asked:\n" + fence + "\n" + question + "\n" + fence + "\n\nThe assistant answered:\n" + fence + "\n" + answer + "\n" + fence},
+		},
+		Tools: []model.ToolSpec{recommendTool}, ToolChoice: "recommend",
+	}
+}
+
+// recommended is what a request about an answer is answered with.
+type recommended struct {
+	Items []struct {
+		Label, Hint, Icon, Kind, Target string
+	}
+	Reason string
+}
+
+func recommend(t *testing.T, m model.Model, req model.Request) recommended {
+	t.Helper()
+	resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+	if err != nil || resp.Text != "" || len(resp.Calls) != 1 || resp.Calls[0].Name != "recommend" || resp.Finish != model.FinishToolCalls {
+		t.Fatalf("%q: %+v, %v", req.Messages[len(req.Messages)-1].Content, resp, err)
+	}
+	var r recommended
+	if err := json.Unmarshal(resp.Calls[0].Arguments, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestRecommends expects a suggestion in the language of the question after
+// the answers that lead somewhere, and none after all others.
+func TestRecommends(t *testing.T) {
+	m := fresh(t, Options{})
+	leads := map[string][]string{
+		"deposit": {"modal deposit"}, "withdraw": {"modal withdraw"}, "commands": {"slash /sales 2026Q3"}, "gallery": {"route /gallery"},
+		"data-sources": {"external https://www.bls.gov/cps/", "external https://data.gov/"},
+	}
+	han := regexp.MustCompile(`\p{Han}`)
+	eachQuestion(t, func(t *testing.T, sc *scenario, q string) {
+		if sc.name == "open-gallery" { // nothing is suggested after a block
+			return
+		}
+		all := converse(t, m, q, false, nil)
+		r := recommend(t, m, aboutAnswer(q, all[len(all)-1].Text))
+		var targets []string
+		for _, i := range r.Items {
+			targets = append(targets, i.Kind+" "+i.Target)
+			if zh := han.MatchString(q); han.MatchString(i.Label) != zh || han.MatchString(i.Hint) != zh {
+				t.Errorf("%+v answers %q", i, q)
+			}
+			if utf8.RuneCountInString(i.Label) > 20 || utf8.RuneCountInString(i.Hint) > 48 || i.Icon == "" {
+				t.Errorf("%+v", i)
+			}
+		}
+		if !slices.Equal(targets, leads[sc.name]) || r.Reason == "" {
+			t.Errorf("%+v, want %v", r, leads[sc.name])
+		}
+	})
+	for _, test := range []struct {
+		name string
+		req  model.Request
+		want int
+	}{
+		{"what the answer says is no question", aboutAnswer("What is this?", "How do I deposit? The user asked:"), 0},
+		{"a question may have lines and fences", aboutAnswer("```\nhow do I deposit\n```", "Nothing is moved."), 1},
+		{"an answer in another language", aboutAnswer("How do I deposit?", "怎么入金"), 1},
+	} {
+		if r := recommend(t, m, test.req); len(r.Items) != test.want || test.want > 0 && r.Items[0].Label != "Open the deposit" {
+			t.Errorf("%s: %+v", test.name, r)
+		}
+	}
+	// The one tool there is must be called as well where any must be.
+	req := aboutAnswer("How do I deposit?", "So.")
+	req.ToolChoice = model.ToolRequired
+	if r := recommend(t, m, req); len(r.Items) != 1 {
+		t.Errorf("%+v", r)
+	}
+	// Nobody is made to call it otherwise, and no other tool is taken for it.
+	for _, choice := range []model.ToolChoice{model.ToolAuto, model.ToolNone, "show_sales_chart"} {
+		req.ToolChoice = choice
+		if resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil }); err != nil || len(resp.Calls) != 0 {
+			t.Errorf("choice %q: %+v, %v", choice, resp, err)
+		}
+	}
+	// At the pace of people it is there well within the time it is given.
+	start := time.Now()
+	recommend(t, fresh(t, Options{Timing: HumanSpeed()}), aboutAnswer("Where does the data come from?", "From two offices."))
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestCommandsHaveTheLanguageBeforeThem expects /sales to be answered in the
+// language spoken so far.
+func TestCommandsHaveTheLanguageBeforeThem(t *testing.T) {
+	m := fresh(t, Options{})
+	for _, test := range []struct {
+		said []string
+		want string
+	}{
+		{[]string{"/sales 2026Q3"}, "Looking up"},
+		{[]string{"有哪些命令", "有一个。", "/sales 2026Q3"}, "正在查询"},
+		{[]string{"有哪些命令", "有一个。", "Which commands are there?", "One.", "/sales 2026Q3"}, "Looking up"},
+	} {
+		req := model.Request{Tools: tools()}
+		for i, s := range test.said {
+			role := model.RoleUser
+			if i%2 == 1 {
+				role = model.RoleAssistant
+			}
+			req.Messages = append(req.Messages, model.Message{Role: role, Content: s})
+		}
+		resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+		if err != nil || !strings.Contains(resp.Text, test.want) || len(resp.Calls) != 1 {
+			t.Errorf("%q: %+v, %v", test.said, resp, err)
+		}
+	}
+}
+
+// TestShowsABlockItself expects the model to show a card where it may, and to
+// answer with a link where it may not.
+func TestShowsABlockItself(t *testing.T) {
+	m := fresh(t, Options{})
+	for _, test := range []struct{ question, label, link string }{
+		{"Take me to the block gallery", "Open the gallery", "[the block gallery](/gallery)"},
+		{"打开组件库", "打开组件库", "[组件库](/gallery)"},
+	} {
+		ask := func(req model.Request) model.Response {
+			t.Helper()
+			resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return resp
+		}
+		req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: test.question}}, Tools: tools()}
+		first := ask(req)
+		want := `"items":[{"action":{"kind":"route","target":"/gallery"},"hint":`
+		if len(first.Calls) != 1 || first.Calls[0].Name != "emit_ui_block" || !strings.Contains(first.Calls[0].Raw, want) || !strings.Contains(first.Calls[0].Raw, `"label":"`+test.label+`"`) || first.Text == "" {
+			t.Errorf("%s: %+v", test.question, first)
+		}
+		for told, link := range map[string]bool{
+			"shown": false,
+			"error: ui_block_not_supported_by_client The client does not draw it.\nhint: answer with an inline Markdown link instead": true,
+		} {
+			next := req
+			next.Messages = append(slices.Clone(req.Messages), first.Assistant(), model.Message{Role: model.RoleTool, CallID: first.Calls[0].ID, Content: told})
+			if resp := ask(next); strings.Contains(resp.Text, test.link) != link || resp.Text == "" || len(resp.Calls) != 0 {
+				t.Errorf("%s, %s: %+v", test.question, told, resp)
+			}
+		}
+		req.Tools = nil
+		if resp := ask(req); !strings.Contains(resp.Text, test.link) || len(resp.Calls) != 0 {
+			t.Errorf("%s without the tool: %+v", test.question, resp)
+		}
 	}
 }
 
@@ -576,6 +759,26 @@ turns:
 		if _, err := New(Options{Scenarios: fstest.MapFS{"x.yaml": {Data: []byte(file)}}}); err == nil || !strings.Contains(err.Error(), "x.yaml") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestNestedArguments(t *testing.T) {
+	m := fresh(t, Options{Scenarios: fstest.MapFS{"nested.yaml": {Data: []byte(`
+when: {match: {en: nested}}
+turns:
+  - do:
+      - call:
+          tool: t
+          unoffered: true
+          args:
+            list: [1, 'a {{.Lang}}', '{{if eq .Lang "zh"}}left out{{end}}', {n: !number '{{len .Lang}}', gone: '{{""}}', none: null}]
+            empty: []
+            object: {deep: {flag: !bool 'true{{""}}'}}
+`)}}})
+	resp, err := m.Stream(context.Background(), model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: "nested"}}}, func(model.Delta) error { return nil })
+	want := `{"empty":[],"list":[1,"a en",{"n":2,"none":null}],"object":{"deep":{"flag":true}}}`
+	if err != nil || len(resp.Calls) != 1 || string(resp.Calls[0].Arguments) != want {
+		t.Errorf("%+v, %v, want %s", resp.Calls, err, want)
 	}
 }
 
