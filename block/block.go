@@ -53,6 +53,9 @@ type Meta struct {
 	Position string `json:"position,omitempty"`
 	// Source names where the data came from, for people.
 	Source string `json:"source,omitempty"`
+	// Producer is who made a block that no tool was asked for: model,
+	// recommender, markup or connector.
+	Producer string `json:"producer,omitempty"`
 	// ToolCallID is the call that made the block.
 	ToolCallID string `json:"toolCallId,omitempty"`
 	// Tool is the name of the tool that made the block.

@@ -55,6 +55,9 @@ type Type struct {
 	// ServerOnly refuses the type from every producer but the server's code.
 	ServerOnly bool
 
+	// Targets says where a block's items lead; nil for types that lead
+	// nowhere.
+	Targets *Targets
 	// Clean returns a payload as it is kept: without what must not be stored,
 	// and in one spelling. It runs before the payload is checked, leaves alone
 	// what it does not understand, and changes nothing the second time. nil
@@ -131,7 +134,7 @@ func (r *Registry) Register(t Type) error {
 		return fmt.Errorf("register block type %q version %d: %w", t.Name, t.Version, err)
 	}
 	ns, _ := t.Namespace()
-	if t.Source == SourceExternal && (ns == BuiltinNamespace || ns == "minara" || strings.HasPrefix(ns, "inlay.") || strings.HasPrefix(ns, "minara.")) {
+	if t.Source == SourceExternal && reserved(ns) {
 		return fmt.Errorf("register block type %q: namespace %q is reserved", t.Name, ns)
 	}
 	if t.Fallback == nil {
@@ -154,6 +157,13 @@ func (r *Registry) Register(t Type) error {
 	sort.Slice(have, func(i, j int) bool { return have[i].Version < have[j].Version })
 	r.types[t.Name] = have
 	return nil
+}
+
+// reserved reports whether a namespace is one that only the product itself
+// adds to.
+func reserved(namespace string) bool {
+	root, _, _ := strings.Cut(namespace, ".")
+	return root == BuiltinNamespace || root == "minara"
 }
 
 // Lookup returns the type registered under a name and major version. Version 0
