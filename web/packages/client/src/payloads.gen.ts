@@ -405,6 +405,67 @@ export interface MetricItem {
   trend?: (number | null)[];
 }
 
+/** One or two buttons that lead to the next step after an answer. */
+export interface FeatureRecommendationPayload {
+  /** No two of them lead to the same destination. */
+  items: FeatureRecommendationItem[];
+}
+
+/** What a button does. */
+export type FeatureRecommendationAction = RouteAction | SlashAction | ModalAction | ExternalAction;
+
+/** Opens an address in a new tab, if its host is allowed. */
+export interface ExternalAction {
+  kind: "external";
+  url: string;
+}
+
+/** A button. */
+export interface FeatureRecommendationItem {
+  /** Unique here. */
+  id: string;
+  /** The words on the button: one line, nothing invisible. */
+  label: string;
+  /** One line beside the button. */
+  hint?: string;
+  icon?:
+    | "wallet"
+    | "deposit"
+    | "swap"
+    | "buy"
+    | "sell"
+    | "autopilot"
+    | "workflow"
+    | "chart"
+    | "search"
+    | "settings"
+    | "alert"
+    | "research";
+  action: FeatureRecommendationAction;
+}
+
+/** Opens a dialog of the application. */
+export interface ModalAction {
+  kind: "modal";
+  name: "deposit" | "withdraw";
+  /** What the dialog begins with; at most 4 KiB and 3 deep. */
+  params?: Record<string, unknown>;
+}
+
+/** Opens a path of the application. */
+export interface RouteAction {
+  kind: "route";
+  /** A path that begins with a slash and a letter or digit. */
+  target: string;
+}
+
+/** Puts a command into the composer; never sends it. */
+export interface SlashAction {
+  kind: "slash";
+  /** A verb with a slash, and what follows it after a blank. */
+  command: string;
+}
+
 /** A statement in a query language, to be copied or run. */
 export interface QueryPayload {
   /** Name of the language, such as sql, promql or lucene. */
@@ -578,6 +639,7 @@ export interface PayloadTypes {
   "form@1": FormPayload;
   "image@1": ImagePayload;
   "metric@1": MetricPayload;
+  "minara.feature_recommendation@1": FeatureRecommendationPayload;
   "query@1": QueryPayload;
   "question@1": QuestionPayload;
   "steps@1": StepsPayload;
