@@ -410,3 +410,27 @@ func TestTools(t *testing.T) {
 		t.Errorf("%d and %d suggestions", len(en), len(zh))
 	}
 }
+
+func TestAllow(t *testing.T) {
+	allow := Allow()
+	if err := allow.Check(); err != nil {
+		t.Error(err)
+	}
+	for _, target := range []block.Target{
+		{Kind: block.TargetRoute, Value: "/gallery"}, {Kind: block.TargetSlash, Value: "/sales 2026Q3"},
+		{Kind: block.TargetModal, Value: "deposit"}, {Kind: block.TargetModal, Value: "withdraw"},
+		{Kind: block.TargetExternal, Value: "https://www.bls.gov/cps/"}, {Kind: block.TargetExternal, Value: "https://data.gov/"},
+	} {
+		if err := allow.Allows(target); err != nil {
+			t.Errorf("%+v: %v", target, err)
+		}
+	}
+	for _, target := range []block.Target{
+		{Kind: block.TargetRoute, Value: "/c/other"}, {Kind: block.TargetSlash, Value: "/buy"},
+		{Kind: block.TargetModal, Value: "settings"}, {Kind: block.TargetExternal, Value: "https://bls.gov.example/"},
+	} {
+		if allow.Allows(target) == nil {
+			t.Errorf("%+v is allowed", target)
+		}
+	}
+}
