@@ -1,11 +1,13 @@
 import { type ClientConfig, InlayClient } from "@inlay-ui/client";
-import { clearDrafts, InlayProvider } from "@inlay-ui/react";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { clearDrafts, InlayProvider, type Navigation } from "@inlay-ui/react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { ErrorNote } from "./components/ErrorNote.tsx";
 import { SignIn } from "./components/SignIn.tsx";
 import { type Failure, needsSignIn, toFailure } from "./errors.ts";
 import { type Lang, languageTag, TextContext, translator } from "./i18n/index.ts";
-import { Page } from "./Page.tsx";
+import { samples } from "./modals/index.ts";
+import { Page, type PageHandle } from "./Page.tsx";
+import { placeOf } from "./route.ts";
 import { loadSettings, loadToken, type Settings, saveSettings, saveToken } from "./settings.ts";
 
 /** The chat page: settings, sign-in and the server's configuration around the {@link Page}. */
@@ -49,6 +51,21 @@ export function App() {
     document.documentElement.dataset.theme = theme;
   }, [theme]);
 
+  const page = useRef<PageHandle>(null);
+  const navigation = useMemo(
+    (): Navigation => ({
+      knows: (target) => placeOf(target) !== null,
+      navigate: (target) => {
+        const place = placeOf(target);
+        if (place === null) return;
+        if ("document" in place) window.location.assign(place.document);
+        else page.current?.go(place.conversationId);
+      },
+      prefill: (command) => page.current?.prefill(command),
+    }),
+    [],
+  );
+
   const { config, failure, reload } = useConfig(client, lang);
   const signInNeeded = refused || (failure !== null && needsSignIn(failure));
 
@@ -58,10 +75,10 @@ export function App() {
         client={client}
         lang={lang}
         theme={theme}
-        allow={{
-          link_hosts: config?.allow.link_hosts,
-          image_hosts: config?.allow.image_hosts,
-        }}
+        {...(config && { allow: config.allow })}
+        navigation={navigation}
+        // Only where the data is a sample too.
+        {...(config?.demo && { modals: samples })}
       >
         {signInNeeded ? (
           <div className="page">
@@ -72,6 +89,7 @@ export function App() {
         ) : config ? (
           <Page
             key={token}
+            handle={page}
             client={client}
             config={config}
             token={token}

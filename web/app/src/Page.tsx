@@ -8,9 +8,11 @@ import type {
 import { useChat } from "@inlay-ui/react";
 import {
   lazy,
+  type Ref,
   Suspense,
   useCallback,
   useEffect,
+  useImperativeHandle,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -36,6 +38,7 @@ import { downloadExport } from "./download.ts";
 import { type Failure, needsSignIn, toFailure } from "./errors.ts";
 import { languageTag, useLang, useText } from "./i18n/index.ts";
 import { type PageCommand, pageCommand, takesText } from "./keyboard.ts";
+import { prefilled } from "./prefill.ts";
 import type { Settings } from "./settings.ts";
 import { attachmentBlock, lastUserMessage, pendingBlock } from "./transcript.ts";
 
@@ -45,8 +48,17 @@ const Attachments = lazy(() => import("./components/Attachments.tsx"));
 const narrowQuery = "(max-width: 799px)";
 const newDraft = "";
 
+/** What blocks ask of the page around them. */
+export interface PageHandle {
+  /** Shows a conversation, or a new one. */
+  go(conversationId: string | null): void;
+  /** Puts a slash command into the message field, for the reader to send. */
+  prefill(command: string): void;
+}
+
 /** The conversations, the messages of one of them, and the field to write the next one. */
 export function Page({
+  handle,
   client,
   config,
   token,
@@ -55,6 +67,7 @@ export function Page({
   onSignInNeeded,
   onSignOut,
 }: {
+  handle: Ref<PageHandle>;
   client: InlayClient;
   config: ClientConfig;
   token: string | null;
@@ -164,11 +177,25 @@ export function Page({
       requestAnimationFrame(focusComposer);
     } else focusComposer();
   };
-  const newChat = () => {
-    go(null);
+  const show = (id: string | null) => {
+    go(id);
     setDrawer(false);
     requestAnimationFrame(focusComposer);
   };
+  const newChat = () => show(null);
+  useImperativeHandle(handle, () => ({
+    go: show,
+    prefill: (command) => {
+      const { text, caret } = prefilled(draft, command);
+      setDraft(text);
+      setEditing(null);
+      // When the field shows it, and no key that chose the command is still on its way.
+      requestAnimationFrame(() => {
+        focusComposer();
+        composer.current?.setSelectionRange(caret, caret);
+      });
+    },
+  }));
   useEffect(() => {
     if (narrow && drawer) search.current?.focus();
   }, [narrow, drawer]);
@@ -328,6 +355,7 @@ export function Page({
           list={list}
           current={conversationId}
           waiting={waiting}
+          answered={busy || chat.loading ? null : conversationId}
           searchField={search}
           onNew={newChat}
           onHide={hideSidebar}

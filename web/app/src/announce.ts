@@ -1,4 +1,5 @@
-import type { Block, Message } from "@inlay-ui/client";
+import type { Block, Message, MessageStatus } from "@inlay-ui/client";
+import { isAnswering } from "@inlay-ui/react";
 import { toFailure, wordError } from "./errors.ts";
 import { isTextKey, type Translate } from "./i18n/index.ts";
 
@@ -18,15 +19,23 @@ export function announcements(
     if (message.role !== "assistant") continue;
     const old = known.get(message.id);
     if (old === message) continue;
-    const running = message.status === "running";
-    const wasRunning = old?.status === "running";
+    const now = standing(message);
+    const was = old && standing(old);
     // A finished message that was not here before is history being read in.
-    if (old === undefined && !running) continue;
-    if (running && !wasRunning) said.push(t("live.answering"));
+    if (old === undefined && now !== "running") continue;
+    if (now === "running" && was !== "running") said.push(t("live.answering"));
     if (old !== undefined) said.push(...blockAnnouncements(old.blocks, message.blocks, t));
-    if (wasRunning && !running) said.push(ending(message, t));
+    // An answer that was complete before its turn ended was told to be.
+    if (old?.status === "running" && now !== "running" && now !== was) {
+      said.push(ending(message, now, t));
+    }
   }
   return said;
+}
+
+/** How a message stands for its reader: an answer that is complete is done. */
+function standing(message: Message): MessageStatus {
+  return message.status === "running" && !isAnswering(message) ? "done" : message.status;
 }
 
 function blockAnnouncements(
@@ -43,11 +52,26 @@ function blockAnnouncements(
     if (block.status === "error") {
       said.push(t("live.blockFailed", { title: titleOf(block, t) }));
     } else if (block.status === "done") {
+      if (block.type === recommendation) {
+        said.push(t("live.suggested", { items: labelsOf(block).join(", ") }));
+        continue;
+      }
       const key = `live.ready.${block.type}`;
       said.push(t(isTextKey(key) ? key : "live.ready.other", { title: titleOf(block, t) }));
     }
   }
   return said;
+}
+
+const recommendation = "minara.feature_recommendation";
+
+/** What is written on the buttons of a recommendation. */
+function labelsOf({ payload }: Block): string[] {
+  const { items } = (payload ?? {}) as { items?: unknown };
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item: { label?: unknown } | null) =>
+    typeof item?.label === "string" ? [item.label] : [],
+  );
 }
 
 /** The title a block is spoken of by. */
@@ -61,10 +85,10 @@ export function titleOf(block: Block, t: Translate): string {
   return t("live.untitled");
 }
 
-function ending(message: Message, t: Translate): string {
-  if (message.status === "cancelled") return t("live.stopped");
-  if (message.status === "paused") return t("live.paused");
-  if (message.status === "error") {
+function ending(message: Message, status: MessageStatus, t: Translate): string {
+  if (status === "cancelled") return t("live.stopped");
+  if (status === "paused") return t("live.paused");
+  if (status === "error") {
     const wording = wordError(toFailure(message.error ?? { code: "unknown" }));
     return t("live.failed", { reason: t(wording.what) });
   }

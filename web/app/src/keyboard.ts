@@ -46,16 +46,20 @@ export function pageCommand(press: KeyPress, typing: boolean): PageCommand | nul
 }
 
 /** What a key does in the message field. */
-export type ComposerCommand = "send" | "editLast" | null;
+export type ComposerCommand = "send" | "nothing" | "editLast" | null;
 
 /**
  * The command of a key pressed in the message field. Enter sends, with Shift
- * it is a new line; while an input method composes, Enter is its own. Arrow-up
- * edits the last message only where it could not move the caret.
+ * it is a new line; while an input method composes, Enter is its own. A key
+ * that is held down may have been pressed elsewhere, on a button that wrote
+ * into the field: it sends nothing. Arrow-up edits the last message only where
+ * it could not move the caret.
  */
 export function composerCommand(press: KeyPress, text: string): ComposerCommand {
   if (isComposing(press)) return null;
-  if (press.key === "Enter" && !press.shiftKey && !press.altKey) return "send";
+  if (press.key === "Enter" && !press.shiftKey && !press.altKey) {
+    return press.repeat ? "nothing" : "send";
+  }
   const plain = !press.shiftKey && !press.altKey && !press.ctrlKey && !press.metaKey;
   if (press.key === "ArrowUp" && plain && text === "") return "editLast";
   return null;

@@ -58,6 +58,31 @@ describe("announcements", () => {
     expect(announcements([], [message({ role: "user" }), message({ id: "m2" })], t)).toEqual([]);
   });
 
+  it("says that an answer is complete when it is, and of what comes then only what it is", () => {
+    const suggestion = block({
+      id: "b2",
+      type: "minara.feature_recommendation",
+      payload: { items: [{ label: "Deposit now" }, { label: "See prices" }, null] },
+    });
+    const running = message({ status: "running" });
+    const states = [
+      [running],
+      [{ ...running, answered: true }],
+      [{ ...running, answered: true, blocks: [block(), suggestion] }],
+      [message({ blocks: [block(), suggestion] })],
+    ];
+    const said = states.slice(1).map((now, i) => announcements(states[i] ?? [], now, t));
+    expect(said).toEqual([["Answer complete"], ["Suggested next: Deposit now, See prices"], []]);
+  });
+
+  it("says that an answer goes on, or failed, after it seemed complete", () => {
+    const running = message({ status: "running" });
+    const complete = { ...running, answered: true };
+    expect(announcements([complete], [running], t)).toEqual(["Answering"]);
+    const failed = message({ status: "error" });
+    expect(announcements([complete], [failed], t)).toHaveLength(1);
+  });
+
   it("says that a running answer goes on after a reload", () => {
     expect(announcements([], [message({ status: "running" })], t)).toEqual(["Answering"]);
   });

@@ -46,6 +46,11 @@ describe("composerCommand", () => {
     expect(composerCommand(press("Enter", { shiftKey: true }), "hello")).toBeNull();
   });
 
+  it("sends nothing by a key that is held down: it may have been pressed elsewhere", () => {
+    expect(composerCommand(press("Enter", { repeat: true }), "/buy")).toBe("nothing");
+    expect(composerCommand(press("Enter", { repeat: true, shiftKey: true }), "x")).toBeNull();
+  });
+
   it("never sends while an input method composes", () => {
     expect(composerCommand(press("Enter", { isComposing: true }), "ni hao")).toBeNull();
     expect(composerCommand(press("Enter", { keyCode: 229 }), "ni hao")).toBeNull();

@@ -80,6 +80,8 @@ export function Composer({
     if (command === "send") {
       event.preventDefault();
       if (ready) onSend();
+    } else if (command === "nothing") {
+      event.preventDefault();
     } else if (command === "editLast") {
       event.preventDefault();
       onEditLast();

@@ -10,6 +10,7 @@ export const ConversationRow = memo(function ConversationRow({
   href,
   current,
   waiting,
+  answered = false,
   renaming,
   onPicked,
   onRename,
@@ -21,6 +22,8 @@ export const ConversationRow = memo(function ConversationRow({
   current: boolean;
   /** An answer in it waits for the reader. */
   waiting: boolean;
+  /** Its answer is complete, although the server is not done with it. */
+  answered?: boolean;
   renaming: boolean;
   onPicked: () => void;
   onRename: () => void;
@@ -45,7 +48,7 @@ export const ConversationRow = memo(function ConversationRow({
         title={title}
         onClick={onPicked}
       >
-        {conversation.running ? (
+        {conversation.running && !answered ? (
           <span className="page-running" role="img" aria-label={t("nav.running")} />
         ) : (
           waiting && <span className="page-waits" role="img" aria-label={t("nav.waiting")} />

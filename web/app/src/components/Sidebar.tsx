@@ -23,6 +23,7 @@ export function Sidebar({
   list,
   current,
   waiting,
+  answered,
   searchField,
   onNew,
   onHide,
@@ -33,6 +34,8 @@ export function Sidebar({
   current: string | null;
   /** Conversations with an answer that waits for the reader, as far as it was seen here. */
   waiting: ReadonlySet<string>;
+  /** The conversation whose answer is complete, although the server may not be done with it. */
+  answered: string | null;
   searchField: RefObject<HTMLInputElement | null>;
   onNew: () => void;
   onHide: () => void;
@@ -180,6 +183,7 @@ export function Sidebar({
                   href={formatRoute({ conversationId: conversation.id })}
                   current={conversation.id === current}
                   waiting={waiting.has(conversation.id)}
+                  answered={conversation.id === answered}
                   renaming={renaming === conversation.id}
                   onPicked={onPicked}
                   onRename={() => setRenaming(conversation.id)}

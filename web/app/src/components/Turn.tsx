@@ -1,5 +1,5 @@
 import type { Message, Rating } from "@inlay-ui/client";
-import { MessageView } from "@inlay-ui/react";
+import { isAnswering, MessageView } from "@inlay-ui/react";
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from "react";
 import { type TextKey, useText } from "../i18n/index.ts";
 import { isComposing } from "../keyboard.ts";
@@ -51,7 +51,7 @@ export const Turn = memo(function Turn({
   const id = useId();
   const article = useRef<HTMLElement>(null);
   const user = message.role === "user";
-  const running = message.status === "running";
+  const answering = isAnswering(message);
   // A pressed button goes away with what it acted on; the focus stays near.
   const focusMessage = () => article.current?.focus({ preventScroll: true });
   const regenerate = () => {
@@ -70,7 +70,7 @@ export const Turn = memo(function Turn({
       aria-labelledby={id}
       aria-posinset={position}
       aria-setsize={count}
-      aria-busy={running}
+      aria-busy={answering}
     >
       <h2 id={id} className="page-hidden">
         {t(user ? "feed.you" : "feed.assistant")}
@@ -96,7 +96,7 @@ export const Turn = memo(function Turn({
           {!user && <AnswerEnd message={message} busy={busy} onRegenerate={regenerate} />}
         </div>
       )}
-      {!running && !editing && user && (
+      {!answering && !editing && user && (
         <div className="page-turn-tools">
           <BranchPicker message={message} onSelect={actions.selectBranch} />
           <CopyButton text={() => userText(message)} announce={actions.announce} />
@@ -108,7 +108,7 @@ export const Turn = memo(function Turn({
           />
         </div>
       )}
-      {!running && !user && (
+      {!answering && !user && (
         <AnswerTools
           key={message.id}
           message={message}
@@ -196,7 +196,7 @@ function AnswerEnd({
   return key ? <p className="page-ending">{t(key)}</p> : null;
 }
 
-/** What can be done with an answer that is over, or waits. */
+/** What can be done with an answer that is complete, or waits. */
 function AnswerTools({
   message,
   busy,

@@ -138,6 +138,7 @@ export const en = {
   "live.ready.table": "Table ready: {title}",
   "live.ready.metric": "Figures ready: {title}",
   "live.ready.other": "Ready: {title}",
+  "live.suggested": "Suggested next: {items}",
   "live.blockFailed": "Could not be shown: {title}",
   "live.untitled": "untitled",
   "live.branch": "Version {n} of {total}",

@@ -139,6 +139,7 @@ export const zh: Record<TextKey, string> = {
   "live.ready.table": "表格已就绪：{title}",
   "live.ready.metric": "指标已就绪：{title}",
   "live.ready.other": "已就绪：{title}",
+  "live.suggested": "建议的下一步：{items}",
   "live.blockFailed": "无法显示：{title}",
   "live.untitled": "无标题",
   "live.branch": "第 {n} 个版本，共 {total} 个",
