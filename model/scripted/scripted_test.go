@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -185,6 +186,38 @@ func TestQuestionsFindTheirScenario(t *testing.T) {
 		if err != nil || p.scenario != want {
 			t.Errorf("%q: %+v, %v, want %s", q, p, err, want)
 		}
+	}
+}
+
+// TestDocumentedQuestionsAreAnswered asks what docs/models.md says can be
+// asked: each has a script, the same in both languages.
+func TestDocumentedQuestionsAreAnswered(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fresh(t, Options{})
+	rows := 0
+	for line := range strings.Lines(string(doc)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || strings.TrimSpace(cells[1]) == "ask" || strings.HasPrefix(cells[1], "---") {
+			continue
+		}
+		rows++
+		var found []string
+		for _, q := range cells[1:3] {
+			p, err := m.script.plan(model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: strings.TrimSpace(q)}}, Tools: tools()}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, p.scenario)
+		}
+		if found[0] == unknownScenario || found[0] != found[1] {
+			t.Errorf("%s: %v", strings.TrimSpace(line), found)
+		}
+	}
+	if rows < 20 {
+		t.Errorf("%d rows", rows)
 	}
 }
 
