@@ -137,7 +137,7 @@ type keeping struct {
 }
 
 // End implements tool.Handle.
-func (k keeping) End(f tool.Finished) error {
+func (k keeping) End(f tool.Finished) (tool.Shown, error) {
 	if f.Actions == nil {
 		f.Actions = k.before.Actions
 	}
@@ -145,7 +145,7 @@ func (k keeping) End(f tool.Finished) error {
 }
 
 // EndBuilt implements tool.Handle.
-func (k keeping) EndBuilt(f tool.Finished) error {
+func (k keeping) EndBuilt(f tool.Finished) (tool.Shown, error) {
 	if f.Actions == nil {
 		f.Actions = k.before.Actions
 	}

@@ -9,12 +9,9 @@ package emit
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -40,6 +37,8 @@ const (
 	MaxFallback = 4 << 10
 	// MaxTitle is the size a block's title and source are cut to.
 	MaxTitle = 1 << 10
+	// MaxVendor is the size of the members that a block's Meta keeps for vendors.
+	MaxVendor = block.MaxVendor
 	// MaxMessage is the size an error's message is cut to.
 	MaxMessage = 1 << 10
 	// maxTextDelta is the size of one text_delta; escaped, a byte may take six.
@@ -51,27 +50,13 @@ const (
 // DefaultCap is how many blocks tools may show in one turn.
 const DefaultCap = 16
 
-// DefaultOptionalCap is how many blocks may be shown that no tool was asked
-// for.
+// DefaultOptionalCap is how many blocks may be shown in one turn that no tool
+// was asked for.
 const DefaultOptionalCap = 2
 
-// Refusal says that a block may not be shown on this stream.
-type Refusal struct {
-	// Code is one of the ui_block_* codes of protocol §5.
-	Code string
-	// Hint says what to do instead, for the model.
-	Hint string
-}
-
-// Error implements error.
-func (r *Refusal) Error() string { return r.Code + ": " + r.Hint }
-
-// The codes of Refusal.
-const (
-	CodeNotSupported = "ui_block_not_supported_by_client"
-	CodeUnknownType  = "ui_block_unknown_type"
-	CodeTurnCap      = "ui_block_turn_cap_reached"
-)
+// DefaultSessionCap is how many blocks may be shown in one conversation that no
+// tool was asked for, where that is bounded.
+const DefaultSessionCap = 20
 
 // ErrClosed refuses events after the group's end, or for a block that is
 // finished.
@@ -96,10 +81,20 @@ type Config struct {
 	// Coalesce is the time text is gathered after the first delta; 0 switches
 	// it off.
 	Coalesce time.Duration
-	// Cap and OptionalCap bound the blocks of the group; 0 means the defaults.
+	// Cap bounds the blocks of the turn, or of a follow-up, that a tool was
+	// asked for, OptionalCap the others of the message. 0 means the defaults; a
+	// negative number allows none.
 	Cap         int
 	OptionalCap int
-	Now         func() time.Time
+	// Continues says that the group goes on with the turn of the groups before
+	// it, whose blocks count to Cap.
+	Continues bool
+	// Allow is what blocks may lead to; nil allows every well-formed target.
+	Allow *block.Destinations
+	// Session is what the conversation has been shown before the turn; nil
+	// bounds nothing.
+	Session *Session
+	Now     func() time.Time
 	// Appended is called with the number of events of each commit; may be nil.
 	Appended func(n int)
 }
@@ -123,14 +118,17 @@ type Stream struct {
 	closed   bool
 	pumping  bool // a goroutine appends what is pending
 
-	text      string // id of the open text block
-	joined    []byte // text waiting to be joined
-	lastText  time.Time
-	timer     *time.Timer
-	open      map[string]*Block
-	order     []string
-	count     int
-	optional  int
+	text     string // id of the open text block
+	joined   []byte // text waiting to be joined
+	lastText time.Time
+	timer    *time.Timer
+	open     map[string]*Block
+	order    []string
+	count    int // places taken by blocks that a tool was asked for
+	optional int // places taken by the others
+	// seen are the targets of the message's blocks, with the block that leads
+	// there.
+	seen      map[string]string
 	reasoning []byte
 
 	ctx    context.Context // of the appends
@@ -156,6 +154,7 @@ func New(ctx context.Context, cfg Config) *Stream {
 		durable: cfg.Last,
 		folder:  cfg.Folder,
 		open:    make(map[string]*Block),
+		seen:    make(map[string]string),
 		ctx:     ctx,
 	}
 	if s.started.IsZero() {
@@ -182,6 +181,7 @@ func (s *Stream) resume() {
 	}
 	s.guard = event.ResumeGuard(s.cfg.Lease.Msg, st)
 	s.at = st.At
+	s.recall(st.Blocks)
 	if !st.Open {
 		return
 	}
@@ -455,6 +455,12 @@ func (s *Stream) endText() error {
 	return s.put(event.TextEnd, text, json.RawMessage("{}"))
 }
 
+// SubToolStart announces a call that a tool makes.
+func (s *Stream) SubToolStart(d event.ToolCallData) error { return s.tool(event.SubToolStart, d) }
+
+// SubToolEnd ends a call that a tool made.
+func (s *Stream) SubToolEnd(d event.ToolCallData) error { return s.tool(event.SubToolEnd, d) }
+
 // ToolStart announces a tool call.
 func (s *Stream) ToolStart(d event.ToolCallData) error { return s.tool(event.ToolCallStart, d) }
 
@@ -468,68 +474,8 @@ func (s *Stream) tool(t event.Type, d event.ToolCallData) error {
 	if err := s.flushJoined(); err != nil {
 		return err
 	}
+	d.Title = clip(d.Title, MaxTitle)
 	return s.putValue(t, "", d)
-}
-
-// Opening is a block about to be made.
-type Opening struct {
-	// ID reopens an existing block (retry, refresh); empty makes a new one.
-	ID      string
-	Type    string
-	Version int // 0 means the highest registered
-	Meta    block.Meta
-	// Optional blocks are those that no tool was asked for; they are refused
-	// when the stream that started the turn cannot draw them.
-	Optional bool
-}
-
-// Open writes block_start and returns the open block. *Refusal when the block
-// may not be shown.
-func (s *Stream) Open(o Opening) (*Block, error) {
-	t, ok := s.cfg.Registry.Lookup(o.Type, o.Version)
-	if !ok {
-		return nil, &Refusal{CodeUnknownType, fmt.Sprintf("block type %s@%d is not registered", o.Type, o.Version)}
-	}
-	if o.Optional && t.ServerOnly {
-		return nil, &Refusal{CodeUnknownType, fmt.Sprintf("blocks of the type %s are made by the server's own code only", t.Name)}
-	}
-	drawable := s.cfg.Caps.Can(t.Name, t.Version)
-	if o.Optional && !drawable {
-		return nil, &Refusal{CodeNotSupported, "answer with an inline Markdown link instead"}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.admit()
-	fresh := o.ID == ""
-	if fresh {
-		n, most := &s.count, s.cfg.Cap
-		if o.Optional {
-			n, most = &s.optional, s.cfg.OptionalCap
-		}
-		if *n >= most {
-			return nil, &Refusal{CodeTurnCap, fmt.Sprintf("%d blocks were shown in this turn; answer in text", most)}
-		}
-		*n++
-		o.ID = id.New("b")
-	}
-	if o.Meta.EstimatedHeight == 0 {
-		o.Meta.EstimatedHeight = t.Height
-	}
-	if err := s.endText(); err != nil {
-		return nil, err
-	}
-	o.Meta.Title, o.Meta.Source = clip(o.Meta.Title, MaxTitle), clip(o.Meta.Source, MaxTitle)
-	b := &Block{s: s, id: o.ID, typ: t, meta: o.Meta, Drawable: drawable}
-	if fresh && t.Name == "text" {
-		// Only one text may be open, and another tool may be about to show one:
-		// this one is written when it is complete.
-		b.unwritten = true
-	} else if err := b.start(); err != nil {
-		return nil, err
-	}
-	s.open[b.id] = b
-	s.order = append(s.order, b.id)
-	return b, nil
 }
 
 // State writes a block's new state; rev must be one more than before.
@@ -652,248 +598,18 @@ func (s *Stream) Close() (event.State, error) {
 	return s.folder.State(), s.err
 }
 
+// Message returns the message as far as it is durable.
+func (s *Stream) Message() event.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.folder.State()
+}
+
 // Err returns the error that lost the log, if any.
 func (s *Stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
-}
-
-// Block is an open block of a stream.
-type Block struct {
-	s    *Stream
-	id   string
-	typ  block.Type
-	meta block.Meta
-	// Drawable says that the stream that started the turn draws the type.
-	Drawable bool
-
-	built json.RawMessage // what the deltas made so far
-	ended bool
-	// unwritten says that the log does not know of the block yet.
-	unwritten bool
-}
-
-func (b *Block) start() error {
-	b.unwritten = false
-	return b.s.putValue(event.BlockStart, b.id, event.BlockStartData{Type: b.typ.Name, Version: b.typ.Version, Meta: &b.meta})
-}
-
-// ID returns the block's id.
-func (b *Block) ID() string { return b.id }
-
-// Type returns the block's type.
-func (b *Block) Type() block.Type { return b.typ }
-
-// Delta applies a patch to the payload and writes it. A patch that does not
-// apply is refused and changes nothing.
-func (b *Block) Delta(patch json.RawMessage) error {
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
-	b.s.admit()
-	return b.delta(patch)
-}
-
-func (b *Block) delta(patch json.RawMessage) error {
-	if len(patch) > MaxPatch {
-		return fmt.Errorf("%w: patch of %d bytes, at most %d", ErrTooLarge, len(patch), MaxPatch)
-	}
-	if b.ended || b.s.terminal {
-		return ErrClosed
-	}
-	built, err := event.ApplyPatch(b.built, patch)
-	if err != nil {
-		return fmt.Errorf("block delta: %w", err)
-	}
-	if len(built) > MaxBuilt {
-		return fmt.Errorf("%w: payload of %d bytes, at most %d", ErrTooLarge, len(built), MaxBuilt)
-	}
-	clean, err := b.s.cfg.Registry.Clean(b.typ.Name, b.typ.Version, built)
-	if err != nil {
-		return fmt.Errorf("block delta: %w", err)
-	}
-	if !bytes.Equal(clean, built) {
-		// What may not be kept does not reach the log in a patch either.
-		built = clean
-		if patch = slices.Concat([]byte(`[{"op":"add","path":"","value":`), clean, []byte(`}]`)); len(patch) > MaxPatch {
-			return fmt.Errorf("%w: cleaned payload of %d bytes", ErrTooLarge, len(clean))
-		}
-	}
-	if err := b.writePatch(patch); err != nil {
-		return err
-	}
-	b.built = built
-	return nil
-}
-
-// Finished is what completes a block.
-type Finished struct {
-	// Payload is the whole payload; nil keeps what the deltas built.
-	Payload  json.RawMessage
-	Fallback string
-	Actions  []block.Action
-	State    json.RawMessage
-	Meta     block.Meta
-}
-
-// End cleans, validates and finishes the block. A payload that breaks its
-// schema or is too large ends the block with block_error, and the error is
-// returned.
-func (b *Block) End(f Finished) error {
-	payload, built := f.Payload, false
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
-	b.s.admit()
-	if b.ended || b.s.terminal {
-		return ErrClosed
-	}
-	if payload == nil {
-		payload, built = b.built, true
-	}
-	clean, err := b.s.cfg.Registry.Clean(b.typ.Name, b.typ.Version, payload)
-	if err != nil {
-		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of the type " + b.typ.Name + "."}, f.Fallback); failed != nil {
-			return failed
-		}
-		return err
-	}
-	if built && !bytes.Equal(clean, payload) {
-		built = false // what the deltas built must not stand
-	}
-	payload = clean
-	if err := b.s.cfg.Registry.Validate(b.typ.Name, b.typ.Version, payload); err != nil {
-		if failed := b.fail(block.Error{Code: block.CodeSchemaInvalid, Message: "The data does not have the shape of the type " + b.typ.Name + "."}, f.Fallback); failed != nil {
-			return failed
-		}
-		return fmt.Errorf("payload of %s: %w", b.typ.Name, err)
-	}
-	if len(payload) > MaxPayload && !built {
-		parts, err := split(payload)
-		if err == nil {
-			err = b.build(parts)
-			built = true
-		}
-		if err != nil && !errors.Is(err, ErrTooLarge) {
-			return err
-		}
-		if err != nil {
-			built = false
-		}
-	}
-	if len(payload) > MaxPayload && !built {
-		if failed := b.fail(block.Error{Code: block.CodePayloadTooLarge, Message: "The data is too large to show."}, f.Fallback); failed != nil {
-			return failed
-		}
-		return fmt.Errorf("%w: payload of %s has %d bytes, at most %d", ErrTooLarge, b.typ.Name, len(payload), MaxPayload)
-	}
-	if f.Fallback == "" {
-		f.Fallback = b.typ.Fallback(payload)
-	}
-	b.mergeMeta(f.Meta)
-	d := event.BlockEndData{
-		Type: b.typ.Name, Version: b.typ.Version, Payload: payload,
-		Fallback: clip(f.Fallback, MaxFallback), Actions: f.Actions, State: f.State, Meta: &b.meta,
-	}
-	if len(payload) > MaxPayload {
-		sum := sha256.Sum256(payload)
-		d.Payload, d.Built, d.Digest = nil, true, "sha256:"+hex.EncodeToString(sum[:])
-	}
-	b.built = payload
-	return b.close(event.BlockEnd, d)
-}
-
-// build writes the patches that make up a payload. They are not applied here,
-// which would read the whole payload for each of them: split made them of it.
-func (b *Block) build(patches []json.RawMessage) error {
-	for _, p := range patches {
-		b.s.admit()
-		if b.ended || b.s.terminal {
-			return ErrClosed
-		}
-		if err := b.writePatch(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *Block) writePatch(patch json.RawMessage) error {
-	if err := b.s.flushJoined(); err != nil {
-		return err
-	}
-	data := make([]byte, 0, len(patch)+16)
-	data = append(data, `{"patch":`...)
-	data = append(data, patch...)
-	data = append(data, '}')
-	return b.s.put(event.BlockDelta, b.id, data)
-}
-
-// Built returns what the deltas have made of the payload so far.
-func (b *Block) Built() json.RawMessage {
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
-	return b.built
-}
-
-func (b *Block) mergeMeta(m block.Meta) {
-	if m.Title != "" {
-		b.meta.Title = clip(m.Title, MaxTitle)
-	}
-	if m.Source != "" {
-		b.meta.Source = clip(m.Source, MaxTitle)
-	}
-	if m.EstimatedHeight != 0 {
-		b.meta.EstimatedHeight = m.EstimatedHeight
-	}
-	if m.FetchedAt != 0 {
-		b.meta.FetchedAt = m.FetchedAt
-	}
-	if m.RefreshedAt != 0 {
-		b.meta.RefreshedAt = m.RefreshedAt
-	}
-	if m.SchemaMinor != 0 {
-		b.meta.SchemaMinor = m.SchemaMinor
-	}
-	if m.Position != "" {
-		b.meta.Position = m.Position
-	}
-	if m.Vendor != nil {
-		b.meta.Vendor = m.Vendor
-	}
-	b.meta.CanRefresh = b.meta.CanRefresh || m.CanRefresh
-}
-
-// Fail ends the block with an error.
-func (b *Block) Fail(e block.Error, fallback string) error {
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
-	return b.fail(e, fallback)
-}
-
-func (b *Block) fail(e block.Error, fallback string) error {
-	if b.ended || b.s.terminal {
-		return ErrClosed
-	}
-	return b.close(event.BlockError, event.BlockErrorData{
-		Code: e.Code, Message: clip(e.Message, MaxMessage), Retryable: e.Retryable, Fallback: clip(fallback, MaxFallback),
-	})
-}
-
-func (b *Block) close(t event.Type, data any) error {
-	if err := b.s.flushJoined(); err != nil {
-		return err
-	}
-	if b.unwritten && t == event.BlockError {
-		if err := b.start(); err != nil {
-			return err
-		}
-	}
-	if err := b.s.putValue(t, b.id, data); err != nil {
-		return err
-	}
-	b.ended = true
-	delete(b.s.open, b.id)
-	return nil
 }
 
 // clip cuts a text to n bytes, never inside a rune.

@@ -234,10 +234,10 @@ func TestCapsAndCapabilities(t *testing.T) {
 	}{
 		{emit.Opening{Type: "nope"}, emit.CodeUnknownType},
 		{emit.Opening{Type: "chart", Version: 9}, emit.CodeUnknownType},
-		{emit.Opening{Type: "chart", Optional: true}, emit.CodeNotSupported},
-		{emit.Opening{Type: "table", Optional: true}, "ok"},
-		{emit.Opening{Type: "table", Optional: true}, "ok"},
-		{emit.Opening{Type: "table", Optional: true}, emit.CodeTurnCap},
+		{emit.Opening{Type: "chart", Producer: emit.ProducerModel}, emit.CodeNotSupported},
+		{emit.Opening{Type: "table", Producer: emit.ProducerModel}, "ok"},
+		{emit.Opening{Type: "table", Producer: emit.ProducerModel}, "ok"},
+		{emit.Opening{Type: "table", Producer: emit.ProducerModel}, emit.CodeTurnCap},
 		{emit.Opening{Type: "table"}, "ok"},
 		{emit.Opening{Type: "chart"}, "degraded"},
 		{emit.Opening{Type: "table"}, emit.CodeTurnCap},
@@ -540,7 +540,7 @@ func TestServerOnly(t *testing.T) {
 	l := &log{}
 	s := open(t, l, emit.Config{})
 	var refusal *emit.Refusal
-	if _, err := s.Open(emit.Opening{Type: "echarts_raw", Optional: true}); !errors.As(err, &refusal) || refusal.Code != emit.CodeUnknownType {
+	if _, err := s.Open(emit.Opening{Type: "echarts_raw", Producer: emit.ProducerModel}); !errors.As(err, &refusal) || refusal.Code != emit.CodeUnknownType {
 		t.Errorf("optional: %v", err)
 	}
 	b, err := s.Open(emit.Opening{Type: "echarts_raw"})

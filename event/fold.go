@@ -456,6 +456,7 @@ func mergeMeta(base, over *block.Meta) *block.Meta {
 	set(&m.Source, over.Source)
 	set(&m.ToolCallID, over.ToolCallID)
 	set(&m.Tool, over.Tool)
+	set(&m.Producer, over.Producer)
 	set(&m.FetchedAt, over.FetchedAt)
 	set(&m.RefreshedAt, over.RefreshedAt)
 	set(&m.CanRefresh, over.CanRefresh)

@@ -174,20 +174,25 @@ func (o *Out) Finish(h Handle, name string, version int, f Finished) error {
 	if err != nil {
 		return err
 	}
-	f.Payload = clean // also for what the trajectory keeps
+	f.Payload = clean
 	end := h.End
 	if f.Payload == nil {
 		end = h.EndBuilt
 	}
-	if err := end(f); err != nil {
-		return err
+	shown, err := end(f)
+	if err != nil {
+		return o.unlessRefused(err)
+	}
+	o.leftOut(shown.Left...)
+	if shown.Payload != nil {
+		f.Payload = shown.Payload // also for what the trajectory keeps
 	}
 	m := Made{ID: h.ID(), Type: block.ShortName(name), Version: version, Payload: f.Payload}
 	if t, ok := o.reg.Lookup(name, version); ok && f.Payload != nil {
 		switch {
 		case t.Summary != nil:
 			m.Summary = t.Summary(f.Payload)
-		case f.Fallback != "":
+		case f.Fallback != "" && len(shown.Left) == 0:
 			m.Summary = f.Fallback
 		default:
 			m.Summary = t.Fallback(f.Payload)
@@ -210,28 +215,30 @@ func (o *Out) handle(name string, version int, meta block.Meta) (Handle, error) 
 	o.mu.Unlock()
 	h, err := o.sink.Open(Opening{Type: name, Version: version, Meta: meta})
 	if err != nil {
-		var refusal *Refusal
-		if errors.As(err, &refusal) {
-			o.mu.Lock()
-			o.refused = append(o.refused, refusal.Code+": "+refusal.Hint)
-			o.mu.Unlock()
-			return nil, nil
-		}
-		return nil, err
+		return nil, o.unlessRefused(err)
 	}
 	return h, nil
 }
 
-// Refusal is a Sink's answer when a block may not be shown on this stream.
-type Refusal struct {
-	// Code is one of the ui_block_* codes.
-	Code string
-	// Hint tells the model what to do instead.
-	Hint string
+// unlessRefused returns an error, except a refusal, of which the model is told.
+func (o *Out) unlessRefused(err error) error {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	o.leftOut(refusal.Error())
+	return nil
 }
 
-// Error implements error.
-func (r *Refusal) Error() string { return r.Code + ": " + r.Hint }
+// leftOut tells the model what is not shown.
+func (o *Out) leftOut(why ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refused = append(o.refused, why...)
+}
+
+// Refusal is a Sink's answer when a block may not be shown on this stream.
+type Refusal = block.Refusal
 
 // UI reads the answer shape {toolId, content, ui:{type, version, data,
 // actions?}} of a tool that describes its own block: ui becomes a block,
@@ -284,6 +291,49 @@ func (o *Out) text(s string) error {
 		return fmt.Errorf("encode text: %w", err)
 	}
 	return o.Block("text", 1, block.Meta{}, raw)
+}
+
+// UIBlock shows a block that is given as an event of the UI Block Protocol, as
+// skills and connectors answer: {id, namespace, block_type, version, data,
+// position?, _meta?}. position and the members of _meta are kept, save those of
+// the namespace inlay/. A block that may not be shown is left out, and the model
+// is told why.
+func (o *Out) UIBlock(raw json.RawMessage) error {
+	refuse := func(code, format string, args ...any) error {
+		return o.unlessRefused(&Refusal{Code: code, Hint: fmt.Sprintf(format, args...) + " Tell the user in text what it would have shown."})
+	}
+	u, err := block.ParseUIBlock(raw)
+	if err != nil {
+		return refuse(block.RefusedSchemaInvalid, "The tool's answer is no block: %v.", err)
+	}
+	name, version := u.Type()
+	t, ok := o.reg.Lookup(name, version)
+	switch {
+	case !ok:
+		return refuse(block.RefusedUnknownType, "There is no block type %s@%d.", name, version)
+	case t.ServerOnly:
+		return refuse(block.RefusedUnknownType, "Blocks of the type %s are made by the server's own code only.", name)
+	}
+	data, err := o.reg.Clean(t.Name, t.Version, u.Data)
+	if err == nil {
+		err = o.reg.Validate(t.Name, t.Version, data)
+	}
+	if err != nil {
+		return refuse(block.RefusedSchemaInvalid, "The tool's data does not fit %s@%d: %v.", name, version, err)
+	}
+	return o.Block(t.Name, t.Version, block.Meta{Position: u.Position, Vendor: u.Meta}, data)
+}
+
+// Sub says that the tool calls another, or does a step that is worth a line of
+// its own: the page shows name or title, how it ended and how long it took, and
+// nothing else of it. The function that it returns must be called with how it
+// ended; a run that ends before that ends it. Both are safe for concurrent use.
+// Outside of a call, as in an action, nothing is shown.
+func (o *Out) Sub(name, title string) (end func(err error)) {
+	if s, ok := o.sink.(SubCaller); ok {
+		return s.Sub(name, title)
+	}
+	return func(error) {}
 }
 
 // versionOf reads "M.m", "M" or a number; anything else is 1.0.

@@ -146,6 +146,14 @@ type Sink interface {
 	Open(b Opening) (Handle, error)
 }
 
+// SubCaller is a Sink of a call that may make calls of its own.
+type SubCaller interface {
+	// Sub says that a call begins. The function that it returns says how it
+	// ended; the sink does so itself for calls that nobody ended when the run
+	// is over. Both are safe for concurrent use.
+	Sub(name, title string) (end func(err error))
+}
+
 // Reopener is a Sink of something done with a block, which can be filled again.
 type Reopener interface {
 	// Reopen puts the block back to loading and says what it is. ErrNoBlock
@@ -168,11 +176,22 @@ type Handle interface {
 	ID() string
 	// Delta sends an RFC 6902 patch of the payload.
 	Delta(patch json.RawMessage) error
-	// End finishes the block; the payload is validated first.
-	End(b Finished) error
+	// End finishes the block; the payload is validated first. A *Refusal says
+	// that nothing of it is shown.
+	End(b Finished) (Shown, error)
 	// EndBuilt finishes a block whose payload was built by deltas.
-	EndBuilt(b Finished) error
+	EndBuilt(b Finished) (Shown, error)
 	Fail(e block.Error, fallback string) error
+}
+
+// Shown is what a finished block shows.
+type Shown struct {
+	// Payload may be less than what was given; nil for one that was built and
+	// is whole.
+	Payload json.RawMessage
+	// Left says of each item that was left out which it was and why, for the
+	// model.
+	Left []string
 }
 
 // Finished is what completes a block.

@@ -50,6 +50,7 @@ type pending struct {
 	key   string
 	sink  *sink
 	block *emit.Block // announced by the spec
+	emit  bool        // it shows a block of the model's own; there is no tool
 	note  string      // for the model, about the announced block
 	began time.Time
 	run   bool // false when out is decided already
@@ -155,6 +156,8 @@ func (t *run) prepare(ctx context.Context, c model.Call) *pending {
 	found, check, known := t.r.lookup(c.Name)
 	if known {
 		p.tool, p.spec = found, found.Spec()
+	} else if t.emitted != nil && c.Name == t.emitted.Name {
+		p.emit, p.spec, check, known = true, *t.emitted, t.r.emitCheck, true
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -279,10 +282,14 @@ func (t *run) execute(ctx context.Context, p *pending) {
 		// The turn ended while the call waited for its place: nothing of it may
 		// happen any more.
 		e := t.classify(ctx, ctx, p, context.Cause(ctx))
-		p.sink.close()
+		p.sink.close(event.ToolCancelled)
 		p.sink.fail(e)
 		p.out = outcome{told: "error: CANCELLED The call was cancelled and was not run.", blocks: p.sink.ids(), failed: true}
 		t.toolEnd(p, "cancelled")
+		return
+	}
+	if p.emit {
+		t.emitBlock(p)
 		return
 	}
 	limit := p.spec.Timeout
@@ -302,23 +309,24 @@ func (t *run) execute(ctx context.Context, p *pending) {
 	began := time.Now()
 	err := tool.Guard(toolCtx, func() error { return p.tool.Run(toolCtx, p.args, out) })
 	p.out.took = time.Since(began)
-	p.sink.close()
+	status, e := event.ToolOK, block.Error{}
+	if err != nil {
+		status = event.ToolError
+		if e = t.classify(ctx, toolCtx, p, err); e.Code == block.CodeCancelled {
+			status = event.ToolCancelled
+		}
+	}
+	p.sink.close(status)
 	res := out.Result()
 	p.out.blocks = p.sink.ids()
-	status := "ok"
 	if err != nil {
-		status = "error"
 		p.out.failed = true
-		e := t.classify(ctx, toolCtx, p, err)
-		if e.Code == block.CodeCancelled {
-			status = "cancelled"
-		}
 		p.sink.fail(e)
 		p.out.told = clip(tellFailure(e, err, len(p.out.blocks) > 0), t.r.cfg.Limits.SummaryBytes)
 		p.out.cause = clip(err.Error(), maxCause)
 		t.log.Warn("tool failed", "tool", p.spec.Name, "code", e.Code, "err", p.out.cause)
 	} else {
-		if res.Unused != nil && len(res.Made) == 0 && len(res.Notes) == 0 {
+		if res.Unused != nil && len(res.Made)+len(res.Notes)+len(res.Refused) == 0 {
 			p.out.failed = true
 			p.sink.fail(block.Error{Code: block.CodeDataFetchFailed, Message: "The tool returned no data."})
 			p.out.told = "error: DATA_FETCH_FAILED The tool returned no data.\nretryable: false"
@@ -332,11 +340,7 @@ func (t *run) execute(ctx context.Context, p *pending) {
 }
 
 func (t *run) toolStart(p *pending) {
-	title := ""
-	if p.tool != nil {
-		title = titleFor(p.spec, t.caller.Lang)
-	}
-	if err := t.out.ToolStart(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Title: title}); err != nil && p.run {
+	if err := t.out.ToolStart(event.ToolCallData{ToolCallID: p.call.ID, Name: p.call.Name, Title: titleFor(p.spec, t.caller.Lang)}); err != nil && p.run {
 		p.refuse(t.r.cfg.Limits.SummaryBytes, "error: CANCELLED The call was not run.")
 	}
 }
@@ -409,9 +413,10 @@ func tellSuccess(p *pending, res tool.Result, most int) string {
 		if m.Type == "text" {
 			continue
 		}
-		fmt.Fprintf(&b, "Shown to the user as a %s block; do not repeat the numbers.\n", m.Type)
-		if p.sink.undrawn(m.ID) {
-			fmt.Fprintf(&b, "This client cannot draw %s; its plain text was shown instead.\n", m.Type)
+		if instead := p.sink.undrawn(m); instead != "" {
+			fmt.Fprintf(&b, "%s: This client cannot draw %s; %s was shown instead. Answer in text, with an inline Markdown link where it should lead somewhere: [label](url).\n", emit.CodeNotSupported, m.Type, instead)
+		} else {
+			fmt.Fprintf(&b, "Shown to the user as a %s block; do not repeat the numbers.\n", m.Type)
 		}
 		if len(res.Notes) == 0 && m.Summary != "" {
 			b.WriteString(m.Summary)

@@ -203,7 +203,7 @@ func (f *Follow) Out(ctx context.Context, name string, acted *block.Block, again
 // end closes the blocks that Outs were handed and nobody finished.
 func (f *Follow) end() {
 	for _, s := range f.sinks {
-		s.close()
+		s.close(event.ToolOK)
 	}
 }
 

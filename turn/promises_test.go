@@ -51,7 +51,7 @@ func TestModelIsToldOfUndrawnBlocks(t *testing.T) {
 	r := newRig(t, turn.Config{}, []tool.Tool{okTool(t)},
 		step{calls: []model.Call{call("1", "show_sales", `{"quarter":"2026Q3"}`)}}, step{text: "Done."})
 	_, st := r.wait(r.start(turn.Request{Text: "sales", Caps: reg.Negotiate("table@1", true)}))
-	if told := r.lastTold(); len(told) != 1 || !strings.Contains(told[0], "This client cannot draw chart; its plain text was shown instead.") {
+	if told := r.lastTold(); len(told) != 1 || !strings.Contains(told[0], "ui_block_not_supported_by_client: This client cannot draw chart; its plain text was shown instead.") {
 		t.Errorf("the model was told %q", told)
 	}
 	if b := st.Blocks[0]; b.Type != "chart" || b.Payload == nil {

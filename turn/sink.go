@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
+	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
 )
@@ -44,6 +46,14 @@ type sink struct {
 	made    bool // the first new block was opened
 	blocks  []*emit.Block
 	refused []string // actions that were left out, for the model
+	subs    []*sub   // calls that the tool made and that have not ended
+	counted int      // how many it made
+}
+
+// sub is a call that a tool made.
+type sub struct {
+	call  event.ToolCallData
+	began time.Time
 }
 
 func (t *run) sinkOf(p *pending) *sink {
@@ -90,10 +100,6 @@ func (s *sink) open(ctx context.Context, again string, o tool.Opening) (*emit.Bl
 	o.Meta.FetchedAt = s.t.r.cfg.Now().UnixMilli()
 	b, err := s.t.out.Open(emit.Opening{ID: again, Type: o.Type, Version: o.Version, Meta: o.Meta})
 	if err != nil {
-		var refusal *emit.Refusal
-		if errors.As(err, &refusal) {
-			return nil, &tool.Refusal{Code: refusal.Code, Hint: refusal.Hint}
-		}
 		return nil, err
 	}
 	s.blocks = append(s.blocks, b)
@@ -110,11 +116,67 @@ func (s *sink) open(ctx context.Context, again string, o tool.Opening) (*emit.Bl
 	return b, nil
 }
 
-// close refuses further blocks: the run is over.
-func (s *sink) close() {
+// drop forgets a block that is not shown.
+func (s *sink) drop(b *emit.Block) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blocks = slices.DeleteFunc(s.blocks, func(have *emit.Block) bool { return have == b })
+}
+
+// Sub implements tool.SubCaller. Calls of what is no call itself have no place
+// to be shown at.
+func (s *sink) Sub(name, title string) func(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.call == "" {
+		return func(error) {}
+	}
+	s.counted++
+	c := &sub{began: time.Now(), call: event.ToolCallData{
+		ToolCallID: fmt.Sprintf("%s.%d", s.call, s.counted), Name: clipName(name), Title: title,
+	}}
+	if err := s.t.out.SubToolStart(c.call); err != nil {
+		return func(error) {} // the group is over or its log lost
+	}
+	s.subs = append(s.subs, c)
+	return func(err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if i := slices.Index(s.subs, c); i >= 0 {
+			s.subs = slices.Delete(s.subs, i, i+1)
+			s.endSub(c, statusOf(err))
+		}
+	}
+}
+
+// endSub says how a call of the tool ended. The lock is held.
+func (s *sink) endSub(c *sub, status string) {
+	c.call.Title, c.call.Status, c.call.DurationMs = "", status, time.Since(c.began).Milliseconds()
+	// An error here means the log is lost, which the loop finds out itself.
+	_ = s.t.out.SubToolEnd(c.call)
+}
+
+// statusOf is how a call that returned err has ended.
+func statusOf(err error) string {
+	switch {
+	case err == nil:
+		return event.ToolOK
+	case errors.Is(err, context.Canceled), errors.Is(err, errStopped):
+		return event.ToolCancelled
+	}
+	return event.ToolError
+}
+
+// close refuses further blocks: the run is over, and so are the calls that it
+// has left open, in the way it ended itself.
+func (s *sink) close(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	for _, c := range s.subs {
+		s.endSub(c, status)
+	}
+	s.subs = nil
 }
 
 func (s *sink) ids() []string {
@@ -139,15 +201,19 @@ func (s *sink) fail(e block.Error) {
 	}
 }
 
-func (s *sink) undrawn(id string) bool {
+// undrawn says what stands in the place of a block that the stream which
+// started the turn does not draw: "" when it does.
+func (s *sink) undrawn(m tool.Made) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range s.blocks {
-		if b.ID() == id {
-			return !b.Drawable
-		}
+	i := slices.IndexFunc(s.blocks, func(b *emit.Block) bool { return b.ID() == m.ID })
+	if i < 0 || s.blocks[i].Drawable {
+		return ""
 	}
-	return false
+	if t := s.blocks[i].Type(); t.Link != nil && m.Payload != nil && t.Link(m.Payload) != "" {
+		return "a link"
+	}
+	return "its plain text"
 }
 
 // refusals are the actions that were left out.
@@ -204,12 +270,21 @@ func (h handle) ID() string { return h.b.ID() }
 func (h handle) Delta(patch json.RawMessage) error { return h.b.Delta(patch) }
 
 // End implements tool.Handle.
-func (h handle) End(f tool.Finished) error {
-	return h.b.End(emit.Finished{Payload: f.Payload, Fallback: f.Fallback, Actions: h.s.actions(h.b.Type(), f.Actions), State: f.State, Meta: f.Meta})
+func (h handle) End(f tool.Finished) (tool.Shown, error) {
+	err := h.b.End(emit.Finished{Payload: f.Payload, Fallback: f.Fallback, Actions: h.s.actions(h.b.Type(), f.Actions), State: f.State, Meta: f.Meta})
+	var refusal *emit.Refusal
+	if errors.As(err, &refusal) {
+		h.s.drop(h.b)
+	}
+	if err != nil {
+		return tool.Shown{}, err
+	}
+	shown := h.b.Shown()
+	return tool.Shown{Payload: shown.Payload, Left: shown.Left}, nil
 }
 
 // EndBuilt implements tool.Handle.
-func (h handle) EndBuilt(f tool.Finished) error {
+func (h handle) EndBuilt(f tool.Finished) (tool.Shown, error) {
 	f.Payload = nil
 	return h.End(f)
 }

@@ -133,33 +133,33 @@ func (h *handle) Delta(patch json.RawMessage) error {
 }
 
 // End implements tool.Handle.
-func (h *handle) End(f tool.Finished) error {
+func (h *handle) End(f tool.Finished) (tool.Shown, error) {
 	if h.b.Status != block.StatusLoading {
-		return errFinished
+		return tool.Shown{}, errFinished
 	}
 	payload, err := h.reg.Clean(h.b.Type, h.b.Version, f.Payload)
 	if err != nil {
-		return err
+		return tool.Shown{}, err
 	}
 	f.Payload = payload
 	if err := h.reg.Validate(h.b.Type, h.b.Version, f.Payload); err != nil {
-		return err
+		return tool.Shown{}, err
 	}
 	h.b.Payload = f.Payload
 	h.finish(f)
-	return nil
+	return tool.Shown{Payload: payload}, nil
 }
 
 // EndBuilt implements tool.Handle.
-func (h *handle) EndBuilt(f tool.Finished) error {
+func (h *handle) EndBuilt(f tool.Finished) (tool.Shown, error) {
 	if h.b.Status != block.StatusLoading {
-		return errFinished
+		return tool.Shown{}, errFinished
 	}
 	if err := h.reg.Validate(h.b.Type, h.b.Version, h.b.Payload); err != nil {
-		return err
+		return tool.Shown{}, err
 	}
 	h.finish(f)
-	return nil
+	return tool.Shown{}, nil
 }
 
 func (h *handle) finish(f tool.Finished) {
@@ -177,6 +177,12 @@ func (h *handle) finish(f tool.Finished) {
 		h.b.Meta.Source = f.Meta.Source
 	}
 	h.b.Meta.SchemaMinor = f.Meta.SchemaMinor
+	if f.Meta.Position != "" {
+		h.b.Meta.Position = f.Meta.Position
+	}
+	if f.Meta.Vendor != nil {
+		h.b.Meta.Vendor = f.Meta.Vendor
+	}
 }
 
 // Fail implements tool.Handle.
