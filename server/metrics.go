@@ -30,6 +30,8 @@ type Metrics struct {
 	modelTokens  *prometheus.CounterVec
 	toolCalls    *prometheus.CounterVec
 	toolSeconds  *prometheus.HistogramVec
+	recommended  *prometheus.CounterVec
+	recommending *prometheus.HistogramVec
 	actions      *prometheus.CounterVec
 	actionTime   *prometheus.HistogramVec
 	blockActions *prometheus.CounterVec
@@ -76,6 +78,8 @@ func NewMetrics() *Metrics {
 	m.modelTokens = counters("model_tokens_total", "Tokens, by model and direction.", "model", "direction")
 	m.toolCalls = counters("tool_calls_total", "Tool calls, by tool and status.", "tool", "status")
 	m.toolSeconds = times("tool_call_duration_seconds", "Length of tool calls.", long, "tool")
+	m.recommended = counters("recommender_total", "Finished answers that the recommender looked at, by what it came to.", "outcome")
+	m.recommending = times("recommender_duration_seconds", "Time between the end of an answer's text and what the recommender came to.", prometheus.ExponentialBuckets(0.05, 2, 8), "outcome")
 	m.actions = counters("actions_total", "Actions that people asked for, by action and what became of it.", "action", "outcome")
 	m.actionTime = times("action_duration_seconds", "Time to answer actions.", long, "action")
 	m.blockActions = counters("block_actions_total", "Uses of blocks that clients reported, by kind.", "action")
@@ -122,6 +126,12 @@ func (m *Metrics) ModelCall(name string, d, first time.Duration, u model.Usage, 
 func (m *Metrics) ToolCall(name, status string, d time.Duration) {
 	m.toolCalls.WithLabelValues(name, status).Inc()
 	m.toolSeconds.WithLabelValues(name).Observe(d.Seconds())
+}
+
+// Recommended implements turn.Observer.
+func (m *Metrics) Recommended(outcome string, d time.Duration) {
+	m.recommended.WithLabelValues(outcome).Inc()
+	m.recommending.WithLabelValues(outcome).Observe(d.Seconds())
 }
 
 // Action implements action.Observer.

@@ -270,7 +270,7 @@ func (r *Runner) decide(ctx context.Context, m store.Message, q *question, statu
 
 // newContinuation is a run that goes on with a paused turn.
 func (r *Runner) newContinuation(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller, caps block.Caps, s *state) *run {
-	t := r.newGroup(ctx, lease, last, m, caller, caps)
+	t := r.newGroup(ctx, lease, last, m, caller, caps, true)
 	t.restore(s)
 	return t
 }
@@ -288,8 +288,12 @@ func (r *Runner) goOn(ctx context.Context, t *run, s *state, places []int) (Star
 	if err := t.remind(ctx); err != nil {
 		return undo(storeError("read the conversation", err))
 	}
-	if err := r.cfg.Store.ResumeTurn(ctx, m.Owner, m.ID); err != nil {
-		var running *store.RunningError
+	err := r.cfg.Store.ResumeTurn(ctx, m.Owner, m.ID)
+	var running *store.RunningError
+	if errors.As(err, &running) && r.hurry(ctx, running.Msg) {
+		err = r.cfg.Store.ResumeTurn(ctx, m.Owner, m.ID)
+	}
+	if err != nil {
 		switch {
 		case errors.As(err, &running):
 			return undo(&Error{Code: CodeTurnRunning, Message: "An answer is still being written in this conversation.", Retryable: true, Msg: running.Msg, Err: err})

@@ -76,7 +76,14 @@ func (t *run) loop(ctx context.Context) ending {
 				t.exchange = append(t.exchange, resp.Assistant())
 			}
 			t.note(resp, nil, nil)
-			return ending{reason: reason(resp.Finish, final && calls > 0)}
+			e := ending{reason: reason(resp.Finish, final && calls > 0)}
+			if e.reason == event.FinishStop && !final {
+				t.recommend(ctx)
+			}
+			if errors.Is(context.Cause(ctx), errLease) {
+				return ending{lost: true}
+			}
+			return e
 		}
 		// What the model says after its calls is another paragraph, also where
 		// the calls show no block.
@@ -177,7 +184,7 @@ func reason(f model.Finish, cut bool) string {
 // offered are the tools the model may call in this step.
 func (t *run) offered() []model.ToolSpec {
 	var out []model.ToolSpec
-	for _, s := range t.r.specs() {
+	for _, s := range t.specs() {
 		if !t.barred[s.Name] {
 			out = append(out, model.ToolSpec{Name: s.Name, Description: s.Description, Parameters: tool.Parameters(s)})
 		}

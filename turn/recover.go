@@ -16,7 +16,8 @@ import (
 
 // Recover ends what a crash or a lost lease left open: open blocks with
 // block_error, the group with an error that may be tried again; of a turn, what
-// was said and used until then is kept. Turns that wait for a person are left
+// was said and used until then is kept. A turn whose answer was whole, which a
+// recommender only looked at, has ended well. Turns that wait for a person are left
 // alone, until the question expires: then they go on without the answer. It
 // returns how many messages it ended or continued, and is called at start and
 // from time to time.
@@ -232,8 +233,11 @@ func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, l leftover, was
 			}
 			if l.state != nil {
 				m.Usage = usageOf(l.state.Usage)
-				if l.state.End == event.FinishCancelled {
+				switch l.state.End {
+				case event.FinishCancelled:
 					m.Status, m.FinishReason, m.Err = event.StatusCancelled, event.FinishCancelled, nil
+				case event.FinishStop:
+					m.Status, m.FinishReason, m.Err = event.StatusDone, event.FinishStop, nil
 				}
 				if m.Exchange, err = json.Marshal(said); err != nil {
 					return err

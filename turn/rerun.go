@@ -104,7 +104,7 @@ func notAgain(refresh bool, message string) *Error {
 // newFollowUp is a run that appends a further group to a message without
 // changing what it came to.
 func (r *Runner) newFollowUp(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller) *run {
-	t := r.newGroup(ctx, lease, last, m, caller, block.Caps{})
+	t := r.newGroup(ctx, lease, last, m, caller, block.Caps{}, false)
 	t.follow = true
 	return t
 }

@@ -29,6 +29,8 @@ type run struct {
 	lease   store.Lease
 	message store.Message
 	caller  tool.Caller
+	caps    block.Caps // of the stream that started the group
+	emitted *tool.Spec // of emit_ui_block; nil when it is not offered
 	out     *emit.Stream
 	began   time.Time
 	// last is the message's last seq before the group.
@@ -72,35 +74,39 @@ type ending struct {
 }
 
 // newRun is the run of a new message.
-func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps) *run {
-	t := r.empty(lease, m, caller)
-	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
-	t.out = emit.New(context.Background(), r.stream(lease, caps, nil, 0, t.began))
+func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps, session *emit.Session) *run {
+	t := r.empty(lease, m, caller, caps)
+	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, t.agent())
+	cfg := r.stream(lease, caps, session)
+	cfg.Started = t.began
+	t.out = emit.New(context.Background(), cfg)
 	return t
 }
 
-// newGroup is a run that appends a further group to a message.
-func (r *Runner) newGroup(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller, caps block.Caps) *run {
-	t := r.empty(lease, m, caller)
+// newGroup is a run that appends a further group to a message. goesOn says that
+// it goes on with the message's turn.
+func (r *Runner) newGroup(ctx context.Context, lease store.Lease, last uint64, m store.Message, caller tool.Caller, caps block.Caps, goesOn bool) *run {
+	t := r.empty(lease, m, caller, caps)
 	t.last = last
 	folder := r.folded(ctx, m, last)
-	started := m.CreatedAt
-	if ts := folder.State().Start.TS; ts != 0 {
-		started = time.UnixMilli(ts)
-	}
-	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, r.agent())
+	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, t.agent())
 	if raw, err := r.cfg.Store.Trajectory(ctx, m.Owner, m.ID); err == nil {
 		if doc, err := trajectory.Read(raw); err == nil {
 			t.traj = trajectory.Continue(doc)
 		}
 	}
-	t.out = emit.New(context.Background(), r.stream(lease, caps, folder, last, started))
+	cfg := r.stream(lease, caps, r.sessionBefore(ctx, m))
+	cfg.Folder, cfg.Last, cfg.Continues, cfg.Started = folder, last, goesOn, m.CreatedAt
+	if ts := folder.State().Start.TS; ts != 0 {
+		cfg.Started = time.UnixMilli(ts)
+	}
+	t.out = emit.New(context.Background(), cfg)
 	return t
 }
 
-func (r *Runner) empty(lease store.Lease, m store.Message, caller tool.Caller) *run {
-	return &run{
-		r: r, lease: lease, message: m, caller: caller,
+func (r *Runner) empty(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps) *run {
+	t := &run{
+		r: r, lease: lease, message: m, caller: caller, caps: caps,
 		log:     r.cfg.Logger.With("msg", m.ID, "group", lease.Group),
 		began:   r.cfg.Now(),
 		results: make(map[string]result),
@@ -108,27 +114,83 @@ func (r *Runner) empty(lease store.Lease, m store.Message, caller tool.Caller) *
 		barred:  make(map[string]bool),
 		named:   make(map[string]bool),
 	}
+	if spec, ok := r.emitSpec(caps); ok {
+		t.emitted = &spec
+	}
+	return t
 }
 
-func (r *Runner) stream(lease store.Lease, caps block.Caps, folder *event.Folder, last uint64, started time.Time) emit.Config {
+func (r *Runner) stream(lease store.Lease, caps block.Caps, session *emit.Session) emit.Config {
 	return emit.Config{
-		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Caps: caps, Folder: folder, Last: last, Started: started,
-		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, Now: r.cfg.Now,
+		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Caps: caps, Allow: &r.cfg.Destinations, Session: session,
+		Coalesce: r.cfg.Limits.Coalesce, Cap: r.cfg.Limits.Blocks, OptionalCap: r.cfg.Limits.Optional, Now: r.cfg.Now,
 		Appended: r.cfg.Observer.Events,
 	}
 }
 
-func (r *Runner) agent() trajectory.Agent {
-	a := trajectory.Agent{Name: r.cfg.Agent, Version: r.cfg.Version, ModelName: r.cfg.Model.Info().Name}
-	for _, s := range r.specs() {
-		def, err := json.Marshal(map[string]any{"type": "function", "function": map[string]any{
-			"name": s.Name, "description": s.Description, "parameters": tool.Parameters(s),
-		}})
-		if err == nil {
+// session is what the messages before a turn have shown that no tool was asked
+// for; nil where that is not bounded.
+func (r *Runner) session(path []store.Message) *emit.Session {
+	limits := r.cfg.Limits.Session
+	if limits == nil {
+		return nil
+	}
+	s := &emit.Session{Most: limits.Blocks, Recent: make(map[string]bool)}
+	answers := 0
+	for _, m := range slices.Backward(path) {
+		if m.Role != store.RoleAssistant {
+			continue
+		}
+		answers++
+		for _, b := range m.Blocks {
+			if b.Status != block.StatusDone {
+				continue
+			}
+			if b.Meta != nil && b.Meta.Producer != "" {
+				s.Blocks++
+			}
+			if t, ok := r.cfg.Registry.Lookup(b.Type, b.Version); ok && t.Targets != nil && answers <= limits.Turns {
+				for _, target := range t.Targets.List(b.Payload) {
+					if target != (block.Target{}) { // it leads nowhere
+						s.Recent[target.Key()] = true
+					}
+				}
+			}
+		}
+	}
+	return s
+}
+
+// sessionBefore is the session of a message that is there already.
+func (r *Runner) sessionBefore(ctx context.Context, m store.Message) *emit.Session {
+	if r.cfg.Limits.Session == nil || m.Parent == "" {
+		return r.session(nil)
+	}
+	path, err := r.cfg.Store.Path(ctx, m.Owner, m.Conversation, m.Parent)
+	if err != nil {
+		// Rather too few blocks than too many.
+		r.cfg.Logger.Warn("read what the conversation has shown", "msg", m.ID, "err", err)
+		return &emit.Session{Blocks: r.cfg.Limits.Session.Blocks, Most: r.cfg.Limits.Session.Blocks}
+	}
+	return r.session(path)
+}
+
+// agent is who acts in the trajectory of a run.
+func (t *run) agent() trajectory.Agent {
+	a := trajectory.Agent{Name: t.r.cfg.Agent, Version: t.r.cfg.Version, ModelName: t.r.cfg.Model.Info().Name}
+	for _, s := range t.specs() {
+		if def, err := definition(s.Name, s.Description, tool.Parameters(s)); err == nil {
 			a.ToolDefinitions = append(a.ToolDefinitions, def)
 		}
 	}
 	return a
+}
+
+// definition is a tool as trajectories define it.
+func definition(name, description string, parameters json.RawMessage) (json.RawMessage, error) {
+	return json.Marshal(map[string]any{"type": "function", "function": map[string]any{
+		"name": name, "description": description, "parameters": parameters,
+	}})
 }
 
 // launch runs body in the background until it ends, is stopped, times out or
@@ -141,7 +203,8 @@ func (r *Runner) launch(ctx context.Context, t *run, body func(context.Context, 
 		cancel(errShutdown)
 		return t.refuse(&Error{Code: CodeShuttingDown, Message: "The server is shutting down.", Retryable: true})
 	}
-	r.running[t.message.ID] = cancel
+	over := make(chan struct{})
+	r.running[t.message.ID] = &active{stop: cancel, over: over}
 	r.wg.Add(1)
 	r.mu.Unlock()
 
@@ -149,6 +212,7 @@ func (r *Runner) launch(ctx context.Context, t *run, body func(context.Context, 
 	r.cfg.Observer.TurnStarted()
 	go func() {
 		defer r.wg.Done()
+		defer close(over)
 		timed, stopTimer := context.WithTimeoutCause(runCtx, cmp.Or(t.timeout, r.cfg.Limits.Turn), errTimeout)
 		watch, stopWatch := context.WithCancel(runCtx)
 		var helpers sync.WaitGroup
@@ -274,6 +338,8 @@ func (t *run) finish(e ending) event.Status {
 	if e.lost {
 		return lost("end turn", errLease)
 	}
+	// Whoever reads the end of the text may ask the next question at once.
+	t.answered(nil)
 	if status != event.StatusPaused {
 		if err := t.dropQuestions(ctx); err != nil {
 			return lost("end questions", err)

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,9 @@ type Observer interface {
 	ModelCall(name string, d, first time.Duration, u model.Usage, err error)
 	// ToolCall reports one run; status is ok, error or cancelled.
 	ToolCall(name, status string, d time.Duration)
+	// Recommended reports what the recommender came to, one of the Outcome
+	// constants, and how long it took.
+	Recommended(outcome string, d time.Duration)
 	// Events reports how many events one commit made durable.
 	Events(n int)
 }
@@ -55,6 +59,14 @@ type Config struct {
 	OutFiles tool.Files
 	// AskUser offers the model a tool by which it asks the person a question.
 	AskUser bool
+	// Destinations is where the blocks of answers may lead. The zero value lets
+	// none of them lead anywhere.
+	Destinations block.Destinations
+	// EmitBlocks offers the model a tool by which it shows blocks itself, of
+	// those types that allow it and that the client has declared.
+	EmitBlocks bool
+	// Recommend makes a recommender look at finished answers; nil makes none.
+	Recommend *Recommend
 	// Instance names this process as the owner of leases; it must differ from
 	// every other process's, also from this one's before a restart.
 	Instance string
@@ -67,17 +79,34 @@ type Config struct {
 type Runner struct {
 	cfg      Config
 	askCheck *tool.Check
+	// recommends is the request of the recommender, without an answer.
+	recommends model.Request
+	// emitCheck checks the arguments of emit_ui_block.
+	emitCheck *tool.Check
 
 	mu      sync.Mutex
-	running map[string]context.CancelCauseFunc // by message
+	running map[string]*active // by message
 	// lost is why messages were left without their end, for recovery to say.
 	lost    map[string]event.ErrorData
 	closing bool
 	wg      sync.WaitGroup
 }
 
+// active is a turn or follow-up that runs here.
+type active struct {
+	// stop ends it.
+	stop context.CancelCauseFunc
+	// answered says that the answer is whole: what still runs is not waited for
+	// by who asks the next question. hurry then ends that early.
+	answered bool
+	hurry    context.CancelCauseFunc
+	// over is closed when nothing of it runs any more.
+	over chan struct{}
+}
+
 var (
 	errStopped  = errors.New("stopped by the user")
+	errNext     = errors.New("the next question was asked")
 	errShutdown = errors.New("the server is shutting down")
 	errTimeout  = errors.New("the turn took too long")
 	errLease    = errors.New("the lease was lost")
@@ -107,13 +136,33 @@ func New(cfg Config) (*Runner, error) {
 		cfg.Version = "dev"
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
-	r := &Runner{cfg: cfg, running: make(map[string]context.CancelCauseFunc), lost: make(map[string]event.ErrorData)}
+	if cfg.Recommend != nil {
+		rec := *cfg.Recommend
+		if rec.Model == nil {
+			rec.Model = cfg.Model
+		}
+		rec.Timeout = cmp.Or(rec.Timeout, DefaultRecommendTimeout)
+		cfg.Recommend = &rec
+	}
+	r := &Runner{cfg: cfg, running: make(map[string]*active), lost: make(map[string]event.ErrorData)}
 	if cfg.AskUser {
 		check, err := tool.NewCheck(askUser.Spec())
 		if err != nil {
 			return nil, fmt.Errorf("turn: %w", err)
 		}
 		r.askCheck = check
+	}
+	if cfg.EmitBlocks {
+		var err error
+		if r.emitCheck, err = newEmitCheck(); err != nil {
+			return nil, fmt.Errorf("turn: %w", err)
+		}
+	}
+	if cfg.Recommend != nil {
+		var err error
+		if r.recommends, err = r.recommendRequest(); err != nil {
+			return nil, fmt.Errorf("turn: %w", err)
+		}
 	}
 	return r, nil
 }
@@ -130,17 +179,22 @@ func (r *Runner) lookup(name string) (tool.Tool, *tool.Check, bool) {
 	return nil, nil, false
 }
 
-// specs are the tools that a model may call.
-func (r *Runner) specs() []tool.Spec {
-	specs := r.cfg.Tools.Specs()
-	if !r.cfg.AskUser {
-		return specs
+// specs are the tools that the model may call, the installation's own first: a
+// built-in one of the same name is not offered.
+func (t *run) specs() []tool.Spec {
+	specs := t.r.cfg.Tools.Specs()
+	offer := func(own tool.Spec) {
+		if !slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == own.Name }) {
+			specs = append(specs, own)
+		}
 	}
-	own := askUser.Spec()
-	if slices.ContainsFunc(specs, func(s tool.Spec) bool { return s.Name == own.Name }) {
-		return specs
+	if t.r.cfg.AskUser {
+		offer(askUser.Spec())
 	}
-	return append(specs, own)
+	if t.emitted != nil {
+		offer(*t.emitted)
+	}
+	return specs
 }
 
 func (l Limits) withDefaults() Limits {
@@ -161,6 +215,9 @@ func (l Limits) withDefaults() Limits {
 	num(&l.SummaryBytes, 4<<10)
 	num(&l.ContextBytes, 256<<10)
 	num(&l.Blocks, emit.DefaultCap)
+	if l.Optional == 0 {
+		l.Optional = emit.DefaultOptionalCap
+	}
 	num(&l.Attachments, 10)
 	num(&l.Attempts, 3)
 	dur(&l.Turn, 5*time.Minute)
@@ -168,6 +225,12 @@ func (l Limits) withDefaults() Limits {
 	dur(&l.Coalesce, 30*time.Millisecond)
 	dur(&l.Lease, 10*time.Second)
 	l.Coalesce = max(l.Coalesce, 0)
+	if l.Session != nil {
+		s := *l.Session
+		num(&s.Blocks, 20)
+		num(&s.Turns, 5)
+		l.Session = &s
+	}
 	return l
 }
 
@@ -179,9 +242,25 @@ func (r *Runner) Running() int {
 }
 
 // Start begins a turn and returns as soon as its first event is durable. The
-// turn goes on without the caller: ctx bounds only the beginning. Errors are
-// *Error.
+// turn goes on without the caller: ctx bounds only the beginning. An answer that
+// is whole does not stand in the way: what its turn does after that is cut
+// short. Errors are *Error.
 func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
+	for again := 0; ; again++ {
+		s, err := r.start(ctx, req)
+		var running *store.RunningError
+		if err == nil || again == maxHurry || !errors.As(err, &running) || !r.hurry(ctx, running.Msg) {
+			return s, err
+		}
+		// What was read of the conversation lacked that answer: once more.
+	}
+}
+
+// maxHurry is how many turns a request may find in its way one after the other,
+// each with its answer whole.
+const maxHurry = 8
+
+func (r *Runner) start(ctx context.Context, req Request) (Started, error) {
 	if r.isClosing() {
 		return Started{}, &Error{Code: CodeShuttingDown, Message: "The server is shutting down.", Retryable: true}
 	}
@@ -194,7 +273,7 @@ func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
 	if err != nil {
 		return Started{}, storeError("acquire lease", err)
 	}
-	if err := r.begin(ctx, b); err != nil {
+	if err := r.cfg.Store.Begin(ctx, b); err != nil {
 		r.release(lease)
 		var replay *store.ReplayError
 		if errors.As(err, &replay) {
@@ -211,7 +290,7 @@ func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
 	}
 	started := Started{Msg: msg, Conversation: b.Conversation.ID, User: b.Assistant.Parent}
 
-	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps)
+	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps, r.session(path))
 	t.given = req.History
 	if b.User != nil {
 		path = append(path, *b.User)
@@ -222,27 +301,41 @@ func (r *Runner) Start(ctx context.Context, req Request) (Started, error) {
 	return started, r.launch(ctx, t, t.converse)
 }
 
-// begin stores the start of a turn. A turn whose end is durable already but
-// whose record is still being written is waited for: its reader has seen the
-// end and may ask the next question at once.
-func (r *Runner) begin(ctx context.Context, b store.BeginTurn) error {
-	for range 100 {
-		err := r.cfg.Store.Begin(ctx, b)
-		var running *store.RunningError
-		if !errors.As(err, &running) {
-			return err
-		}
-		_, open, lastErr := r.cfg.Store.Last(ctx, running.Msg)
-		if lastErr != nil || open || !r.runs(running.Msg) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(20 * time.Millisecond):
-		}
+// hurry ends what the turn of a message does after its answer is whole, and
+// waits until nothing of it runs any more. It reports false, without waiting,
+// when the answer is still being written or another instance writes it.
+func (r *Runner) hurry(ctx context.Context, msg string) bool {
+	r.mu.Lock()
+	a := r.running[msg]
+	if a != nil && a.answered && a.hurry != nil {
+		a.hurry(errNext)
 	}
-	return store.ErrBusy
+	here := a != nil && a.answered
+	r.mu.Unlock()
+	switch {
+	case here:
+		select {
+		case <-a.over:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	case a != nil:
+		return false
+	}
+	// It may have ended since it was found in the way.
+	m, err := r.cfg.Store.MessageOf(ctx, msg)
+	return err == nil && m.Status != event.StatusRunning
+}
+
+// answered says that the answer of a run is whole. hurry, which may be nil, ends
+// what the run does now.
+func (t *run) answered(hurry context.CancelCauseFunc) {
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	if a := t.r.running[t.message.ID]; a != nil {
+		a.answered, a.hurry = true, hurry
+	}
 }
 
 func (r *Runner) runs(msg string) bool {
@@ -454,20 +547,25 @@ func (r *Runner) Stop(ctx context.Context, owner store.Owner, msg string) (bool,
 
 func (r *Runner) signalStop(ctx context.Context, owner store.Owner, msg string) error {
 	r.mu.Lock()
-	cancel, here := r.running[msg]
+	a, here := r.running[msg]
 	r.mu.Unlock()
 	if here {
-		cancel(errStopped)
+		a.stop(errStopped)
 		return nil
 	}
 	return r.cfg.Store.Send(ctx, msg, store.Signal{Kind: "stop", By: owner.User})
 }
 
-// Shutdown refuses new turns and waits for the running ones. When ctx ends
-// they are ended as interrupted.
+// Shutdown refuses new turns and waits for the running ones, those whose answer
+// is whole the shortest. When ctx ends they are ended as interrupted.
 func (r *Runner) Shutdown(ctx context.Context) error {
 	r.mu.Lock()
 	r.closing = true
+	for _, a := range r.running {
+		if a.hurry != nil {
+			a.hurry(errShutdown)
+		}
+	}
 	r.mu.Unlock()
 	idle := make(chan struct{})
 	go func() {
@@ -480,8 +578,8 @@ func (r *Runner) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	r.mu.Lock()
-	for _, cancel := range r.running {
-		cancel(errShutdown)
+	for _, a := range r.running {
+		a.stop(errShutdown)
 	}
 	r.mu.Unlock()
 	<-idle
@@ -508,4 +606,5 @@ func (noObserver) TurnStarted()                                                 
 func (noObserver) TurnEnded(string, time.Duration)                                    {}
 func (noObserver) ModelCall(string, time.Duration, time.Duration, model.Usage, error) {}
 func (noObserver) ToolCall(string, string, time.Duration)                             {}
+func (noObserver) Recommended(string, time.Duration)                                  {}
 func (noObserver) Events(int)                                                         {}

@@ -43,8 +43,8 @@ type state struct {
 	History []model.Message `json:"history,omitempty"`
 	// Lang is the language of the person.
 	Lang string `json:"lang,omitempty"`
-	// End is how the turn is being ended: FinishCancelled while a paused one is
-	// stopped.
+	// End is how the turn ends, whatever comes: FinishCancelled while a paused
+	// one is stopped, FinishStop when its answer is whole.
 	End string `json:"end,omitempty"`
 }
 

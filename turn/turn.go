@@ -39,6 +39,11 @@ type Limits struct {
 	ContextBytes int
 	// Blocks is how many blocks tools may show in one turn. Default 16.
 	Blocks int
+	// Optional is how many blocks may be shown in one turn that no tool was
+	// asked for; negative allows none. Default 2.
+	Optional int
+	// Session bounds such blocks over a whole conversation; nil does not.
+	Session *SessionLimits
 	// Attachments is how many files a message may have. Default 10.
 	Attachments int
 	// Attempts is how often a model call is tried before anything was shown.
@@ -50,6 +55,17 @@ type Limits struct {
 	// Lease is the life of the turn's lease; it is renewed at a third of it.
 	// Default 10 s.
 	Lease time.Duration
+}
+
+// SessionLimits bound the blocks of a conversation that no tool was asked for.
+// Zero values mean the defaults named here.
+type SessionLimits struct {
+	// Blocks is how many may be shown on the way from the first message to the
+	// last. Default 20.
+	Blocks int
+	// Turns is for how many answers a block does not lead again where another
+	// one led. Default 5.
+	Turns int
 }
 
 // Request starts a turn.
