@@ -1,5 +1,5 @@
 import { InlayClient, type Message } from "@inlay-ui/client";
-import { BlockView, InlayProvider, useChat } from "@inlay-ui/react";
+import { BlockView, InlayProvider, type Navigation, useChat } from "@inlay-ui/react";
 import {
   createContext,
   useCallback,
@@ -19,6 +19,7 @@ import {
   translator,
   useLang,
 } from "../i18n/index.ts";
+import { samples } from "../modals/index.ts";
 import { type Case, conversationId, type Group, groupsOf, type Vectors } from "./cases.ts";
 import { blockFrames, messageFrames, sampleTrajectory } from "./frames.ts";
 import { formatOptions, type Options, outcomes, parseOptions, widths } from "./options.ts";
@@ -28,6 +29,9 @@ import { type GalleryKey, texts } from "./texts.ts";
 const themes = ["light", "dark", "system"] as const;
 /** Hosts that sample links may lead to. */
 const allow = { link_hosts: ["example.com", "*.example.com"], image_hosts: [] };
+
+/** How long it is shown where a block would have led. */
+const ledMs = 8_000;
 
 const ServerContext = createContext<LocalServer | null>(null);
 
@@ -82,15 +86,42 @@ export function Gallery({ files, delayMs }: { files: readonly Vectors[]; delayMs
     document.documentElement.dataset.theme = theme;
   }, [theme]);
   const text = useMemo(() => ({ lang, t: translator(lang) }), [lang]);
+  const [led, setLed] = useState<Led | null>(null);
+  useEffect(() => {
+    if (led === null) return;
+    const timer = setTimeout(() => setLed(null), ledMs);
+    return () => clearTimeout(timer);
+  }, [led]);
+  // It goes nowhere and there is no message field: it says what the chat would do.
+  const navigation = useMemo(
+    (): Navigation => ({
+      navigate: (where) => setLed({ key: "wentTo", vars: { where } }),
+      prefill: (text) => setLed({ key: "wrote", vars: { text } }),
+    }),
+    [],
+  );
   return (
     <TextContext value={text}>
       <ServerContext value={server}>
-        <InlayProvider client={client} lang={lang} theme={theme} allow={allow}>
-          <Room groups={groups} options={options} change={change} client={client} />
+        <InlayProvider
+          client={client}
+          lang={lang}
+          theme={theme}
+          allow={allow}
+          navigation={navigation}
+          modals={samples}
+        >
+          <Room groups={groups} options={options} change={change} client={client} led={led} />
         </InlayProvider>
       </ServerContext>
     </TextContext>
   );
+}
+
+/** Where a block would have led. */
+interface Led {
+  key: "wentTo" | "wrote";
+  vars: Record<string, string>;
 }
 
 /** Whether a message is over: one that runs would be waited for. */
@@ -103,11 +134,13 @@ function Room({
   options,
   change,
   client,
+  led,
 }: {
   groups: readonly Group[];
   options: Options;
   change: (next: Partial<Options>) => void;
   client: InlayClient;
+  led: Led | null;
 }) {
   const words = useWords();
   const chat = useChat({ conversationId });
@@ -151,6 +184,9 @@ function Room({
             </section>
           ))}
       </main>
+      <p className="gallery-led" role="status">
+        {led && words(led.key, led.vars)}
+      </p>
     </div>
   );
 }

@@ -103,6 +103,7 @@ const known = [
   "question",
   "steps",
   "tree",
+  "minara.feature_recommendation",
   "echarts_raw",
 ];
 

@@ -31,6 +31,8 @@ const en = {
   messages: "Messages",
   frames: "Frame of every block",
   sent: "Would be sent",
+  wentTo: "The page would now show {where}",
+  wrote: "The message field would now hold {text}, unsent",
 } as const;
 
 /** A key of the gallery's own words. */
@@ -67,6 +69,8 @@ const zh: Record<GalleryKey, string> = {
   messages: "消息",
   frames: "所有块的外框",
   sent: "将发送",
+  wentTo: "页面将转到 {where}",
+  wrote: "{text} 将填入消息输入框，但不会发送",
 };
 
 /** The gallery's own words, by language. They are no part of the chat page. */
