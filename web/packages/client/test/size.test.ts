@@ -10,6 +10,13 @@ test("the whole package is at most 10 kB of gzip", async () => {
   expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(10_000);
 });
 
+test("the checks of targets are a module of their own, at most 5 kB of gzip", async () => {
+  const code = await bundle(fileURLToPath(new URL("../src/validate.ts", import.meta.url)));
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(5_000);
+  expect(code).not.toMatch(/\bimport\b\s*[{"'(]/);
+  expect(await bundle(entry)).not.toContain("feature_recommendation");
+});
+
 test("the package imports nothing and needs no window at load", async () => {
   const code = await bundle(entry);
   expect(code).not.toMatch(/\bimport\b\s*[{"'(]/);
