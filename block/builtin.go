@@ -14,6 +14,7 @@ func Builtins() []Type {
 	return []Type{
 		textType(), chartType(), tableType(), metricType(), codeType(), queryType(), fileType(), imageType(), cardType(), cardListType(),
 		formType(), confirmType(), questionType(), stepsType(), treeType(), echartsType(),
+		FeatureRecommendation(),
 	}
 }
 

@@ -127,7 +127,7 @@ func FeatureRecommendation(modals ...string) Type {
 		Targets:     &Targets{List: recommendationTargets, Only: recommendationOnly},
 		Check:       checkRecommendation,
 		Fallback:    recommendationText,
-		Link:        recommendationMarkdown,
+		Link:        recommendationLinks,
 		Markdown:    recommendationMarkdown,
 		Summary:     recommendationSummary,
 	}
@@ -337,6 +337,12 @@ func recommendationMarkdown(payload json.RawMessage) string {
 	if decodePayload(payload, &r) != nil {
 		return "[" + FeatureRecommendationName + "]"
 	}
+	return r.markdown()
+}
+
+// markdown lists the buttons: links where a reader can follow them, commands as
+// code, dialogs by their label alone.
+func (r Recommendation) markdown() string {
 	var b strings.Builder
 	for _, it := range r.Items {
 		b.WriteString("- ")
@@ -359,6 +365,15 @@ func recommendationMarkdown(payload json.RawMessage) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// recommendationLinks stands for the card on a stream: the list alone.
+func recommendationLinks(payload json.RawMessage) string {
+	var r Recommendation
+	if decodePayload(payload, &r) != nil {
+		return ""
+	}
+	return strings.TrimSuffix(r.markdown(), "\n")
 }
 
 // linkTarget writes an address between the parentheses of a Markdown link.

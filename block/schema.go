@@ -110,8 +110,12 @@ const maxViolation = 400
 var english = message.NewPrinter(language.English)
 
 func collect(ve *jsonschema.ValidationError, into *SchemaError) {
-	if len(ve.Causes) > 0 {
-		for _, c := range ve.Causes {
+	causes := ve.Causes
+	if _, ok := ve.ErrorKind.(*kind.AnyOf); ok {
+		causes = meant(ve)
+	}
+	if len(causes) > 0 {
+		for _, c := range causes {
 			collect(c, into)
 		}
 		return
@@ -124,6 +128,37 @@ func collect(ve *jsonschema.ValidationError, into *SchemaError) {
 		Path:    clip(jsonx.Pointer(ve.InstanceLocation...), maxViolation),
 		Message: clip(ve.ErrorKind.LocalizedString(english), maxViolation),
 	})
+}
+
+// meant returns the failures of a union that help: those of the branches whose
+// constants the value has, such as {"kind": "route"}, and only what is said of
+// the constants when it has none of them.
+func meant(union *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	var branches, constants []*jsonschema.ValidationError
+	for _, c := range union.Causes {
+		if wrong := constant(c, len(union.InstanceLocation)+1); wrong != nil {
+			constants = append(constants, wrong)
+		} else {
+			branches = append(branches, c)
+		}
+	}
+	if len(branches) == 0 {
+		return constants
+	}
+	return branches
+}
+
+// constant finds a constant at a depth that a value does not have.
+func constant(ve *jsonschema.ValidationError, depth int) *jsonschema.ValidationError {
+	if _, ok := ve.ErrorKind.(*kind.Const); ok && len(ve.InstanceLocation) == depth {
+		return ve
+	}
+	for _, c := range ve.Causes {
+		if found := constant(c, depth); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 func decodeJSON(b []byte) (any, error) {
