@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
-	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
@@ -108,7 +108,8 @@ func (gr *group) handle(o tool.Opening) (tool.Handle, error) {
 	h, err := gr.out.Start(o.Type, o.Version, o.Meta)
 	if err == nil && h == nil {
 		refused := gr.out.Result().Refused
-		return nil, &tool.Refusal{Code: emit.CodeNotSupported, Hint: refused[len(refused)-1]}
+		code, hint, _ := strings.Cut(refused[len(refused)-1], ": ")
+		return nil, &tool.Refusal{Code: code, Hint: hint}
 	}
 	return h, err
 }
