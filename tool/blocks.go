@@ -24,6 +24,13 @@ func (o *Out) Card(c block.Card) error { return o.typed("card", c.Title, c) }
 // CardList shows several cards.
 func (o *Out) CardList(l block.CardList) error { return o.typed("card_list", l.Title, l) }
 
+// Recommendation shows one or two buttons that lead to a next step. Those that
+// lead where the product does not allow it, or where the answer leads already,
+// are left out, and the model is told.
+func (o *Out) Recommendation(r block.Recommendation) error {
+	return o.typed(block.FeatureRecommendationName, "", r)
+}
+
 // Steps shows how far a long job is. A job that goes on while it is watched is
 // shown by Start, Delta and Finish.
 func (o *Out) Steps(s block.Steps) error { return o.typed("steps", s.Title, s) }

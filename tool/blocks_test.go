@@ -41,6 +41,11 @@ func TestBlocks(t *testing.T) {
 		{"echarts_raw", "Flow: sankey", func(out *tool.Out) error {
 			return out.ECharts(block.ECharts{Title: "Flow", Option: map[string]any{"series": []any{map[string]any{"type": "sankey"}}}})
 		}},
+		{block.FeatureRecommendationName, "Deposit", func(out *tool.Out) error {
+			return out.Recommendation(block.Recommendation{Items: []block.RecommendationItem{
+				{ID: "deposit", Label: "Deposit", Action: block.ActionTo(block.Target{Kind: block.TargetModal, Value: "deposit"})},
+			}})
+		}},
 		{"form", "Export: reason", func(out *tool.Out) error {
 			return out.Form(block.Form{Title: "Export", Schema: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`)})
 		}},
@@ -173,5 +178,43 @@ func TestServerOnly(t *testing.T) {
 	})
 	if err == nil || len(run.Blocks) != 0 {
 		t.Errorf("a mapping made a raw chart: %v", err)
+	}
+}
+
+const skillAnswer = `{"id":"x1","namespace":"minara","block_type":"feature_recommendation","version":"1.2.0","position":"inline",
+	"data":{"items":[{"id":"deposit","label":"Deposit","action":{"kind":"modal","name":"deposit"}}]},
+	"_meta":{"minara/source":"skill","acme/trace":{"n":[1,2.50]}}}`
+
+// TestUIBlock: the answer of a skill is shown as it came, or not at all, of
+// which the model is told.
+func TestUIBlock(t *testing.T) {
+	run, err := show(t, func(out *tool.Out) error { return out.UIBlock(json.RawMessage(skillAnswer)) })
+	if err != nil || len(run.Blocks) != 1 {
+		t.Fatalf("%v, %d blocks", err, len(run.Blocks))
+	}
+	b := run.Blocks[0]
+	if b.Type != block.FeatureRecommendationName || b.Version != 1 || b.ID == "x1" || b.Meta.Position != "inline" {
+		t.Errorf("block %+v", b)
+	}
+	if m := b.Meta.Vendor; len(m) != 2 || string(m["minara/source"]) != `"skill"` || string(m["acme/trace"]) != `{"n":[1,2.50]}` {
+		t.Errorf("vendor %s", m)
+	}
+	for _, c := range []struct{ what, answer, code string }{
+		{"no JSON", `{`, block.RefusedSchemaInvalid},
+		{"no version", strings.Replace(skillAnswer, `"version":"1.2.0",`, "", 1), block.RefusedSchemaInvalid},
+		{"a position of its own", strings.Replace(skillAnswer, "inline", "top", 1), block.RefusedSchemaInvalid},
+		{"too much _meta", strings.Replace(skillAnswer, `"skill"`, `"`+strings.Repeat("x", block.MaxVendor)+`"`, 1), block.RefusedSchemaInvalid},
+		{"an unknown type", strings.Replace(skillAnswer, "feature_recommendation", "quote", 1), block.RefusedUnknownType},
+		{"another major version", strings.Replace(skillAnswer, "1.2.0", "2.0.0", 1), block.RefusedUnknownType},
+		{"made by code only", `{"id":"x","namespace":"inlay","block_type":"echarts_raw","version":"1.0.0","data":{"option":{}}}`, block.RefusedUnknownType},
+		{"data of another form", strings.Replace(skillAnswer, `"modal"`, `"route"`, 1), block.RefusedSchemaInvalid},
+	} {
+		run, err := show(t, func(out *tool.Out) error { return out.UIBlock(json.RawMessage(c.answer)) })
+		if err != nil || len(run.Blocks) != 0 {
+			t.Errorf("%s: %v, %d blocks", c.what, err, len(run.Blocks))
+		}
+		if r := run.Result.Refused; len(r) != 1 || !strings.HasPrefix(r[0], c.code+": ") || !strings.Contains(r[0], "in text") {
+			t.Errorf("%s: the model is told %q", c.what, r)
+		}
 	}
 }

@@ -296,8 +296,8 @@ func (o *Out) text(s string) error {
 // UIBlock shows a block that is given as an event of the UI Block Protocol, as
 // skills and connectors answer: {id, namespace, block_type, version, data,
 // position?, _meta?}. position and the members of _meta are kept, save those of
-// the namespace inlay/. A block that may not be shown is left out, and the model
-// is told why.
+// the namespace inlay/; the id is not, the block gets one of ours. A block that
+// may not be shown is left out, and the model is told why.
 func (o *Out) UIBlock(raw json.RawMessage) error {
 	refuse := func(code, format string, args ...any) error {
 		return o.unlessRefused(&Refusal{Code: code, Hint: fmt.Sprintf(format, args...) + " Tell the user in text what it would have shown."})
