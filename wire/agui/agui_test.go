@@ -153,7 +153,7 @@ func foldFile(t *testing.T, events []event.Event) string {
 		f.Tools = []event.ToolActivity{}
 	}
 	for _, b := range st.Blocks {
-		f.Text[b.ID] = registry(t).Text(b)
+		f.Text[b.ID] = registry(t).Stand(b)
 	}
 	f.Snapshot.Seq = events[middle(events)-1].Seq
 	_, after := begun(t, readers(t)["both"], events, middle(events), history)
@@ -385,7 +385,7 @@ func (c *client) same(t testing.TB, view wire.View, st event.State) {
 			if last.ActivityType != (block.Type{Name: b.Type}).FullName() || !reflect.DeepEqual(got, full) {
 				t.Fatalf("block %s is\n%s %s\nwant\n%s", b.ID, last.ActivityType, last.Content, encode(t, b))
 			}
-		} else if text := view.Registry.Text(b); last.Role != agui.RoleAssistant || b.Status != block.StatusLoading && last.Content != text {
+		} else if text := view.Registry.Stand(b); last.Role != agui.RoleAssistant || b.Status != block.StatusLoading && last.Content != text {
 			t.Fatalf("block %s is %q, want %q", b.ID, last.Content, text)
 		}
 	}

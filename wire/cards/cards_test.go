@@ -202,7 +202,7 @@ func is(t testing.TB, name string, view wire.View, c *client, st event.State) {
 	var want []string
 	drawn := 0
 	for _, b := range st.Blocks {
-		text := view.Registry.Text(b)
+		text := view.Registry.Stand(b)
 		if b.Type != "text" && b.Status == block.StatusDone && view.Caps.Can(b.Type, b.Version) {
 			drawn++
 			var got struct {

@@ -29,7 +29,7 @@ func logs(t testing.TB) map[string][]event.Event {
 func registry(t testing.TB) *block.Registry {
 	t.Helper()
 	types := block.Builtins()
-	for _, name := range []string{"minara.feature_recommendation", "app.product_card"} {
+	for _, name := range []string{"app.product_card"} {
 		types = append(types, block.Type{
 			Name: name, Version: 1, Schema: json.RawMessage(`{}`), Description: "A sample type.",
 			Fallback: func(json.RawMessage) string { return "sample of " + name },
