@@ -49,8 +49,25 @@ export const BlockView = memo(function BlockView({
       </div>
     );
   }
+  if (!found) return <UnknownBlockCard block={block} messageId={messageId} />;
   return <Frame block={block} messageId={messageId} found={found} problem={problem} />;
 });
+
+/** A block of a type that this client has no renderer for: its fallback text, and quietly its type. */
+export function UnknownBlockCard({ block, messageId }: { block: Block; messageId: string }) {
+  return <Frame block={block} messageId={messageId} found={null} problem={null} />;
+}
+
+/** What stands in the place of a payload that failed its check. */
+export function InvalidPayload({ block }: { block: Block }) {
+  const { t } = useInlay();
+  return (
+    <>
+      <p className="inlay-block-note">{t("chat.block.invalid")}</p>
+      <Fallback block={block} />
+    </>
+  );
+}
 
 function data(block: Block) {
   return {
@@ -144,12 +161,17 @@ function Frame({
       </>
     );
   } else if (status === "loading") {
-    body = <Skeleton height={meta?.estimatedHeight} title={title} />;
+    body = <Skeleton height={meta?.estimatedHeight ?? found?.entry.height} title={title} />;
+  } else if (found) {
+    body = <InvalidPayload block={block} />;
   } else {
     body = (
       <>
-        <p className="inlay-block-note">{t(found ? "chat.block.invalid" : "chat.block.unknown")}</p>
         <Fallback block={block} />
+        <p className="inlay-block-note">
+          <span>{t("chat.unknown.note")}</span>
+          <span className="inlay-unknown-type">{t("chat.unknown.type", { type: block.type })}</span>
+        </p>
       </>
     );
   }
@@ -268,7 +290,11 @@ function Body({ found, block, messageId }: { found: Found; block: Block; message
         </>
       )}
     >
-      <Suspense fallback={<Skeleton height={meta?.estimatedHeight} title={meta?.title} />}>
+      <Suspense
+        fallback={
+          <Skeleton height={meta?.estimatedHeight ?? found.entry.height} title={meta?.title} />
+        }
+      >
         {createElement(component, {
           block,
           payload,

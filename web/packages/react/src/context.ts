@@ -1,4 +1,4 @@
-import type { Action, Block, InlayClient } from "@inlay-ui/client";
+import type { Action, Block, FeatureRecommendationItem, InlayClient } from "@inlay-ui/client";
 import { createContext, useContext } from "react";
 import type { Translate } from "./i18n/index.ts";
 import type { ActionOutcome } from "./outcome.ts";
@@ -68,6 +68,13 @@ export interface BlockHost {
   ): Promise<ActionOutcome>;
   /** Tells the server that an action was chosen. Nothing waits for it, and nothing comes of it. */
   used(block: Block, action: Action): void;
+  /**
+   * Follows an item of a recommendation, the one way to do so: to a path of the
+   * page, into the field of the next message, to a modal or to another site.
+   * The item is checked again; one that is refused does nothing but warn in
+   * the console.
+   */
+  follow(block: Block, item: FeatureRecommendationItem): Promise<boolean>;
   /** Whether a call of an action runs: one with this payload, or any when none is given. */
   busy(blockId: string, actionId: string, payload?: unknown): boolean;
   /** The calls of a block that run, as a word that changes with them. */

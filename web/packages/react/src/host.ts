@@ -2,6 +2,7 @@ import {
   type Action,
   type Block,
   ConfirmationRequired,
+  type FeatureRecommendationItem,
   type InlayClient,
   InlayError,
   newKey,
@@ -81,6 +82,8 @@ export class Host implements BlockHost {
   onPrompt: ((prompt: Prompt) => boolean | undefined) | undefined;
   readonly #running = new Map<string, Promise<ActionOutcome>>();
   readonly #listeners = new Set<() => void>();
+  /** The items that are on their way to where they lead, such as a modal that loads. */
+  readonly #following = new Set<string>();
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -132,6 +135,18 @@ export class Host implements BlockHost {
 
   used(block: Block, action: Action): void {
     this.client?.telemetry(block.id, action.id, action.kind);
+  }
+
+  async follow(block: Block, item: FeatureRecommendationItem): Promise<boolean> {
+    this.client?.telemetry(block.id, item.id, item.action.kind);
+    const id = callId(block.id, item.id, undefined);
+    if (this.#following.has(id)) return false;
+    this.#following.add(id);
+    try {
+      return await (await import("./recommendation/follow.ts")).follow(this, block, item);
+    } finally {
+      this.#following.delete(id);
+    }
   }
 
   /** Does the work of a call, unless one like it runs: then its outcome is that one's. */

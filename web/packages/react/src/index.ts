@@ -9,7 +9,7 @@ export {
 } from "./actions.tsx";
 export { allowedUrl } from "./allow.ts";
 export { isAnswering } from "./answering.ts";
-export { BlockView } from "./BlockView.tsx";
+export { BlockView, UnknownBlockCard } from "./BlockView.tsx";
 export { builtinRenderers } from "./blocks/index.ts";
 export { clientCapabilityTokens, defaultRegistry, registerBlock } from "./builtins.ts";
 export {

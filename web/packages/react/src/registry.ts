@@ -34,6 +34,8 @@ export interface RendererSpec<P> {
   /** Says what is wrong with a payload, or null. A wrong one is shown as its fallback text. */
   check?(payload: unknown): string | null;
   menu?(props: BlockProps<P>, t: Translate): MenuItem[];
+  /** The height of its body until it is loaded, where the server estimates none. */
+  height?: number;
   /** Drawn without header and frame, as text is. */
   bare?: boolean;
   /**
@@ -58,6 +60,9 @@ export interface Found {
   older: boolean;
 }
 
+/** What the name of a type must be for the server to understand the client's declaration. */
+const name = /^[a-z0-9_-]{1,64}(?:\.[a-z0-9_-]{1,64})*$/;
+
 /** The renderers that a client has. */
 export class BlockRegistry {
   readonly #entries = new Map<string, RendererEntry[]>();
@@ -67,8 +72,19 @@ export class BlockRegistry {
     for (const entry of entries) this.add(entry);
   }
 
-  /** Adds a renderer; a later one for the same type and major takes the place of the earlier. */
+  /**
+   * Adds a renderer; a later one for the same type and major takes the place of
+   * the earlier. Throws for one whose type could not be declared to a server.
+   */
   add(entry: RendererEntry): void {
+    if (!name.test(entry.type)) {
+      throw new Error(
+        `${JSON.stringify(entry.type)} is no name of a block type: parts of 1 to 64 lower-case letters, digits, _ and -, with dots between them`,
+      );
+    }
+    if (!Number.isInteger(entry.major) || entry.major < 1 || entry.major > 2 ** 31 - 1) {
+      throw new Error(`${entry.major} is no major version of ${entry.type}: a whole number from 1`);
+    }
     if (!entry.component && !entry.load) {
       throw new Error(`the renderer of ${entry.type}@${entry.major} has no component`);
     }

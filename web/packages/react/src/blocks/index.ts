@@ -4,6 +4,7 @@ import type {
   CodePayload,
   ConfirmPayload,
   EchartsRawPayload,
+  FeatureRecommendationPayload,
   FilePayload,
   FormPayload,
   ImagePayload,
@@ -144,5 +145,12 @@ export const builtinRenderers: RendererEntry[] = [
     load: () => import("./QuestionBlock.tsx"),
     check: checkQuestion,
     ownActions: () => "all",
+  }),
+  defineRenderer<FeatureRecommendationPayload>({
+    type: "minara.feature_recommendation",
+    major: 1,
+    // Checks its payload itself: the rules are loaded with it.
+    load: () => import("./FeatureRecommendationBlock.tsx"),
+    height: 96,
   }),
 ];

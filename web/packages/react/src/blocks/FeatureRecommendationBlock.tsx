@@ -1,0 +1,96 @@
+import type {
+  Block,
+  FeatureRecommendationPayload,
+  FeatureRecommendationItem as Item,
+} from "@inlay-ui/client";
+import { checkFeatureRecommendation } from "@inlay-ui/client/validate";
+import { useId, useMemo } from "react";
+import { InvalidPayload } from "../BlockView.tsx";
+import { useInlay } from "../context.ts";
+// Loaded with the card, so that a click opens its window at once.
+import { lacks } from "../recommendation/follow.ts";
+import { Icon, OutsideMark } from "../recommendation/icons.tsx";
+import { loadRecommendationWords } from "../recommendation/words.ts";
+import type { BlockProps } from "../registry.ts";
+
+loadRecommendationWords();
+
+/** Draws a `minara.feature_recommendation` block: one or two buttons that lead to a next step. */
+export default function FeatureRecommendationBlock({
+  block,
+  payload,
+}: BlockProps<FeatureRecommendationPayload>) {
+  const { t } = useInlay();
+  const id = useId();
+  const problem = useMemo(
+    () => checkFeatureRecommendation(payload, { modals: "any", open: true }),
+    [payload],
+  );
+  if (problem !== null) return <InvalidPayload block={block} />;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields of a form
+    <div className="inlay-next" role="group" aria-labelledby={id}>
+      <p className="inlay-next-label" id={id}>
+        {t("chat.recommendation.label")}
+      </p>
+      <div className="inlay-next-items">
+        {payload.items.map((item) => (
+          <ItemButton key={item.id} block={block} item={item} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function ItemButton({ block, item }: { block: Block; item: Item }) {
+  const { t, host, ...around } = useInlay();
+  const id = useId();
+  const { label, hint, icon, action } = item;
+  const missing = lacks(action, around);
+  const notes = {
+    hint,
+    off: missing ? t(`chat.recommendation.off.${missing}`) : undefined,
+    outside:
+      action.kind === "external"
+        ? t("chat.recommendation.outside", { host: hostOf(action.url) })
+        : undefined,
+  };
+  const described = Object.entries(notes).filter(([, text]) => text !== undefined);
+  return (
+    <button
+      type="button"
+      className="inlay-next-item"
+      data-item-id={item.id}
+      data-kind={action.kind}
+      title={notes.off ?? notes.outside}
+      aria-labelledby={`${id}-label`}
+      aria-describedby={described.map(([name]) => `${id}-${name}`).join(" ") || undefined}
+      aria-disabled={missing !== null}
+      onClick={() => {
+        if (missing === null) void host.follow(block, item);
+      }}
+    >
+      {icon && <Icon name={icon} />}
+      <span className="inlay-next-text">
+        <span className="inlay-next-name">
+          <span id={`${id}-label`}>{label}</span>
+          {action.kind === "external" && <OutsideMark />}
+        </span>
+        {described.map(([name, text]) => (
+          <span
+            key={name}
+            id={`${id}-${name}`}
+            className={name === "outside" ? "inlay-visually-hidden" : "inlay-next-hint"}
+          >
+            {text}
+          </span>
+        ))}
+      </span>
+    </button>
+  );
+}
+
+/** The host that an address names; one that no browser could open has one too. */
+function hostOf(url: string): string {
+  return url.replace(/^https:\/\//, "").replace(/[/?#].*$/, "");
+}
