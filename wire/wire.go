@@ -12,6 +12,24 @@ import (
 )
 
 // View is one reader: what it draws and what it may see.
+//
+// The log has every block whole; what a reader gets of it is decided here, in
+// every dialect alike. Of a block that its Caps cannot draw a reader gets the
+// place and the text that stands for it, which is Registry.Stand: a link, the
+// fallback, or what became of a block that failed without one. It may be told
+// whether the block is loading, done or failed, by which code, and whether it
+// is worth trying again. Nothing else of the block reaches it: no payload and
+// no patch of one, no state, action, title, source or vendor's member, not the
+// error's own words, not what an open question asks, no annotation. That holds
+// for streams, for what is left of them after a cut, for snapshots and for
+// stored messages. A block that comes back in a major which the reader cannot
+// draw, after one that it can, is such a block from then on.
+//
+// A reader that declared nothing (Caps.Declared is false) is taken for one
+// that draws everything and shows by itself the fallback of what it does not
+// know: native, and cards, AG-UI and AI SDK, whose own clients cannot declare.
+// The UI Block Protocol is the exception. There a block needs the client's
+// word, and without any the reader gets text alone.
 type View struct {
 	Dialect string
 	// Version is the dialect's version asked for; empty is the safe default.

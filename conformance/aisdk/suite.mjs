@@ -22,8 +22,7 @@ const plain = value => JSON.parse(JSON.stringify(value))
 
 /** The text that stands for a block which the reader does not draw. */
 function instead(block) {
-  if (block.status !== 'error') return block.fallback
-  return block.fallback ? `${block.error.message}\n\n${block.fallback}` : block.error.message
+  return block.fallback ?? `[${block.type}: ${block.error.message}]`
 }
 
 /** The parts of the message that the blocks of a fold are. */

@@ -39,6 +39,7 @@ package agui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -521,6 +522,15 @@ func (e *Encoder) meet(b block.Block) *known {
 	return k
 }
 
+// forsake makes a text of an activity that came back in a major which the
+// client cannot draw: a further message, since the activity cannot be taken
+// back.
+func (e *Encoder) forsake(k *known, b block.Block) {
+	if !k.text && !e.view.Caps.Can(b.Type, b.Version) {
+		k.text, k.hidden, k.message = true, true, e.again(b.ID)
+	}
+}
+
 func (e *Encoder) know(b block.Block) *known {
 	k := e.known[b.ID]
 	if k == nil {
@@ -542,6 +552,7 @@ func (e *Encoder) text(k *known, b block.Block) string {
 // sync writes what makes the client's block the folded one.
 func (e *Encoder) sync(dst []byte, b block.Block) ([]byte, error) {
 	k := e.know(b)
+	e.forsake(k, b)
 	k.loading = b.Status == block.StatusLoading
 	if !k.text {
 		return e.activity(dst, k, b)
@@ -620,8 +631,12 @@ func (e *Encoder) rest(dst []byte, k *known, text string) []byte {
 
 func (e *Encoder) closeText(dst []byte, k *known, b block.Block) ([]byte, error) {
 	k.open = false
+	failed := b.Err
+	if k.hidden {
+		failed = wire.Failed(failed)
+	}
 	return e.write(dst, &MessageEvent{
-		Attributed: Attributed{Base: e.base(TextMessageEnd, Envelope{BlockID: k.id, Error: b.Err})}, MessageID: k.message,
+		Attributed: Attributed{Base: e.base(TextMessageEnd, Envelope{BlockID: k.id, Error: failed})}, MessageID: k.message,
 	})
 }
 
@@ -824,10 +839,27 @@ func (e *Encoder) custom(dst []byte) ([]byte, error) {
 	if !json.Valid(e.ev.Data) {
 		return dst, nil
 	}
+	data, stand := e.ev.Data, ""
+	k := e.known[e.ev.Block]
+	if k == nil && e.view.Caps.Declared {
+		return dst, nil // nothing is known of the block, nor whether the client draws it
+	}
+	if k != nil && k.hidden {
+		if e.ev.Type == event.Annotation {
+			return dst, nil
+		}
+		var err error
+		if data, err = wire.Question(data); err != nil {
+			return dst, err
+		}
+		b, _ := e.fold.Block(e.ev.Block)
+		stand = e.view.Registry.Stand(b)
+	}
 	var q question
-	if json.Unmarshal(e.ev.Data, &q) == nil && q.QuestionID != "" && e.ev.Type != event.Annotation {
+	if json.Unmarshal(data, &q) == nil && q.QuestionID != "" && e.ev.Type != event.Annotation {
 		e.questions = slices.DeleteFunc(e.questions, func(o question) bool { return o.QuestionID == q.QuestionID })
 		if e.ev.Type == event.PendingQuestionStart {
+			q.Prompt = cmp.Or(q.Prompt, stand)
 			e.questions = append(e.questions, q)
 		}
 	}
@@ -835,7 +867,7 @@ func (e *Encoder) custom(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return e.write(dst, &CustomEvent{Attributed: e.of(Custom, e.ev.Block), Name: key + "." + string(e.ev.Type), Value: e.ev.Data})
+	return e.write(dst, &CustomEvent{Attributed: e.of(Custom, e.ev.Block), Name: key + "." + string(e.ev.Type), Value: data})
 }
 
 // base is the base of a frame of the event.

@@ -456,6 +456,15 @@ func (e *Encoder) block(dst []byte, id, was string) ([]byte, error) {
 			}
 		}
 	}
+	if p.kind == dataPart && !e.view.Caps.Can(b.Type, b.Version) {
+		// It came back in a major that the reader cannot draw: text from now
+		// on, after the part, which cannot be taken back.
+		p.kind = hiddenPart
+		if p.dirty {
+			p.dirty = false
+			e.dirty--
+		}
+	}
 	p.loading = b.Status == block.StatusLoading
 	switch p.kind {
 	case textPart:
@@ -492,12 +501,6 @@ func (e *Encoder) hidden(dst []byte, p *part, b block.Block) []byte {
 		return dst
 	}
 	text := e.view.Registry.Stand(b)
-	if b.Status == block.StatusError && b.Err != nil {
-		text = b.Err.Message
-		if b.Fallback != "" {
-			text += "\n\n" + b.Fallback
-		}
-	}
 	if !p.open {
 		if text == p.said {
 			return dst

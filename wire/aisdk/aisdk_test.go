@@ -109,10 +109,10 @@ func TestParts(t *testing.T) {
 		"hidden block keeps its place": {"text", log([3]string{"block_start", "b_1", `{"type":"chart","version":1}`}, [3]string{"text_delta", "b_2", `{"delta":"x"}`}, [3]string{"block_end", "b_1", `{"type":"chart","version":1,"payload":{},"fallback":"Sales"}`}, [3]string{"text_end", "b_2", ""}, stop),
 			[]string{"text:Sales", "text:x"}},
 		"hidden block that failed": {"text", log([3]string{"block_start", "b_1", `{"type":"chart","version":1}`}, [3]string{"block_error", "b_1", `{"code":"TOOL_TIMEOUT","message":"Slow.","retryable":true,"fallback":"Sales"}`}, stop),
-			[]string{"text:Slow.\n\nSales"}},
+			[]string{"text:Sales"}},
 		"hidden block retried": {"text", log([3]string{"block_start", "b_1", `{"type":"chart","version":1}`}, [3]string{"block_error", "b_1", `{"code":"TOOL_TIMEOUT","message":"Slow.","retryable":true}`}, stop,
 			[3]string{"block_start", "b_1", `{"type":"chart","version":1}`}, [3]string{"block_end", "b_1", `{"type":"chart","version":1,"payload":{},"fallback":"Sales"}`}, [3]string{"block_state", "b_1", `{"state":1,"rev":2}`}, stop),
-			[]string{"text:Slow.", "text:Sales"}},
+			[]string{"text:[chart: Slow.]", "text:Sales"}},
 		"no such block": {"v5", log([3]string{"block_state", "b_9", `{"state":1,"rev":2}`}, [3]string{"text_end", "b_9", ""}, [3]string{"block_delta", "b_9", `{"patch":[]}`}, [3]string{"block_start", "b_8", `{}`}, [3]string{"unheard_of", "", ""}, stop), nil},
 	} {
 		if got := texts(check(t, c.reader, write(t, readers(t)[c.reader], c.log, 0, true))); !reflect.DeepEqual(got, c.want) {

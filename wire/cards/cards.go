@@ -376,6 +376,14 @@ func (e *Encoder) fail(b block.Block) error {
 		if !s.card {
 			return nil
 		}
+		if b.Rev != s.has.Rev {
+			card, _, err := e.card(b)
+			if err != nil || card == nil {
+				return err
+			}
+			e.replace(s, b, card)
+			return nil
+		}
 		raw, err := jsonx.Marshal(b.Err)
 		if err != nil {
 			return err
@@ -424,8 +432,8 @@ func (e *Encoder) blockState(id string) error {
 		return nil
 	}
 	b, ok := e.fold.Block(id)
-	if !ok {
-		return nil
+	if !ok || !e.draws(b) {
+		return nil // on its way to a major that is not drawn
 	}
 	s.has.State, s.has.Rev = b.State, b.Rev
 	if state := stateOf(b); state != nil {

@@ -31,10 +31,28 @@ const Name = "native"
 type Encoder struct {
 	view wire.View
 	run  wire.Run
-	// hidden are the blocks that the reader cannot draw; nil when it draws
-	// every block there can be.
-	hidden map[string]bool
+	// met are the blocks as the reader has them; nil when it draws every block
+	// there can be.
+	met map[string]kind
+	// hidden folds the blocks of which the reader has the text alone.
+	hidden *event.Folder
+	text   string // the text block that was met last
 }
+
+// kind is what a block is to a reader.
+type kind uint8
+
+const (
+	unmet kind = iota
+	// whole blocks are as they are in the log.
+	whole
+	// stood blocks are text blocks that stand for them.
+	stood
+	// left blocks came back in a major that the reader cannot draw. It cannot
+	// be told that a block is of another type now, and keeps what it has until
+	// it reads the message anew.
+	left
+)
 
 var _ wire.Encoder = (*Encoder)(nil)
 
@@ -45,7 +63,7 @@ func New(view wire.View, run wire.Run) (*Encoder, error) {
 	}
 	e := &Encoder{view: view, run: run}
 	if view.Caps.Declared {
-		e.hidden = make(map[string]bool)
+		e.met, e.hidden = make(map[string]kind), event.NewFolder(run.Msg)
 	}
 	return e, nil
 }
@@ -53,7 +71,7 @@ func New(view wire.View, run wire.Run) (*Encoder, error) {
 // Stateless reports whether the encoder may begin after any event. Another one
 // must be fed from the first event on, with what it writes for the events that
 // the reader has thrown away.
-func (e *Encoder) Stateless() bool { return e.hidden == nil }
+func (e *Encoder) Stateless() bool { return e.met == nil }
 
 // ContentType implements wire.Encoder.
 func (e *Encoder) ContentType() string { return "text/event-stream" }
@@ -101,9 +119,30 @@ func (e *Encoder) Append(dst []byte, ev event.Event) ([]byte, error) {
 		if !e.view.Reasoning {
 			return skip(dst, ev.Seq), nil
 		}
-	case event.BlockStart, event.BlockDelta, event.BlockEnd, event.BlockState:
-		if e.hidden != nil {
+	case event.TextDelta:
+		if e.met != nil && e.text != ev.Block {
+			e.text, e.met[ev.Block] = ev.Block, whole
+		}
+	case event.BlockStart, event.BlockEnd:
+		if e.met == nil {
+			break
+		}
+		var d struct {
+			Type    string `json:"type"`
+			Version int    `json:"version"`
+		}
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return dst, fmt.Errorf("native: event %d: %w", ev.Seq, err)
+		}
+		e.meet(ev.Block, d.Type, d.Version)
+		return e.block(dst, ev)
+	case event.BlockDelta, event.BlockError, event.BlockState, event.PendingQuestionStart, event.PendingQuestionEnd, event.Annotation:
+		if e.met != nil {
 			return e.block(dst, ev)
+		}
+	case event.Done, event.Error:
+		if e.met != nil {
+			e.hidden.Apply(ev)
 		}
 	}
 	return e.frame(dst, ev), nil
@@ -117,52 +156,58 @@ var textStart = json.RawMessage(`{"type":"text","version":1}`)
 // Such a block is a text block to it from its first event on, which keeps its
 // place, and whole at its end.
 func (e *Encoder) block(dst []byte, ev event.Event) ([]byte, error) {
+	switch e.met[ev.Block] {
+	case whole:
+		return e.frame(dst, ev), nil
+	case unmet, left:
+		return skip(dst, ev.Seq), nil
+	}
+	e.hidden.Apply(ev)
+	b, ok := e.hidden.Block(ev.Block)
+	if !ok {
+		return skip(dst, ev.Seq), nil
+	}
+	var err error
 	switch ev.Type {
 	case event.BlockStart:
-		var d event.BlockStartData
-		if err := json.Unmarshal(ev.Data, &d); err != nil {
-			return dst, fmt.Errorf("native: event %d: %w", ev.Seq, err)
-		}
-		if e.draws(ev.Block, d.Type, d.Version) {
-			return e.frame(dst, ev), nil
-		}
 		ev.Data = textStart
-		return e.frame(dst, ev), nil
 	case event.BlockEnd:
-		var d event.BlockEndData
-		if err := json.Unmarshal(ev.Data, &d); err != nil {
-			return dst, fmt.Errorf("native: event %d: %w", ev.Seq, err)
-		}
-		if e.draws(ev.Block, d.Type, d.Version) {
-			return e.frame(dst, ev), nil
-		}
-		text := e.view.Registry.Stand(block.Block{
-			Type: d.Type, Version: d.Version, Status: block.StatusDone, Payload: d.Payload, Fallback: d.Fallback,
-		})
 		data := append([]byte(nil), `{"type":"text","version":1,"payload":`...)
-		data = jsonx.AppendString(data, text)
+		data = jsonx.AppendString(data, e.view.Registry.Stand(b))
 		ev.Data = append(data, '}')
-		return e.frame(dst, ev), nil
-	default:
-		if e.hidden[ev.Block] {
+	case event.BlockError:
+		failed := wire.Failed(b.Err)
+		if failed == nil {
 			return skip(dst, ev.Seq), nil
 		}
-		return e.frame(dst, ev), nil
+		d := event.BlockErrorData{Code: failed.Code, Message: failed.Message, Retryable: failed.Retryable}
+		if b.Status == block.StatusError {
+			d.Fallback = e.view.Registry.Stand(b)
+		}
+		ev.Data, err = jsonx.Marshal(d)
+	case event.PendingQuestionStart, event.PendingQuestionEnd:
+		ev.Data, err = wire.Question(ev.Data)
+	default:
+		return skip(dst, ev.Seq), nil
 	}
+	if err != nil {
+		return dst, fmt.Errorf("native: event %d: %w", ev.Seq, err)
+	}
+	return e.frame(dst, ev), nil
 }
 
-// draws reports whether the reader draws a type, and remembers it for the
-// block's other events. What a block was at first it stays: its type does not
-// change.
-func (e *Encoder) draws(id, name string, version int) bool {
-	if e.hidden[id] {
-		return false
+// meet decides what a block is to the reader when it comes, and again when it
+// comes back.
+func (e *Encoder) meet(id, name string, version int) {
+	can := e.view.Caps.Can(name, version)
+	switch was := e.met[id]; {
+	case was == unmet && can:
+		e.met[id] = whole
+	case was == unmet:
+		e.met[id] = stood
+	case was == whole && !can:
+		e.met[id] = left
 	}
-	if e.view.Caps.Can(name, version) {
-		return true
-	}
-	e.hidden[id] = true
-	return false
 }
 
 // supported is an entry of supported_blocks.
@@ -211,11 +256,27 @@ func (e *Encoder) start(data json.RawMessage) (json.RawMessage, error) {
 func (e *Encoder) snapshot(s event.SnapshotData) (json.RawMessage, error) {
 	out := s
 	out.Blocks = make([]block.Block, len(s.Blocks))
+	var hidden []block.Block
+	if e.met != nil {
+		e.met = make(map[string]kind, len(s.Blocks))
+	}
 	for i, b := range s.Blocks {
-		if e.hidden != nil && !e.draws(b.ID, b.Type, b.Version) {
-			b = e.text(b)
+		if e.met != nil {
+			if e.meet(b.ID, b.Type, b.Version); e.met[b.ID] == stood {
+				hidden = append(hidden, b)
+				b = e.stand(b)
+			}
 		}
 		out.Blocks[i] = b
+	}
+	if e.met != nil {
+		e.hidden = event.FromSnapshot(e.run.Msg, event.SnapshotData{Blocks: hidden, Seq: s.Seq, Status: s.Status})
+	}
+	if !e.view.Tools {
+		out.Tools = nil
+	}
+	if !e.view.Reasoning {
+		out.Reasoning = ""
 	}
 	data, err := jsonx.Marshal(out)
 	if err != nil {
@@ -224,11 +285,17 @@ func (e *Encoder) snapshot(s event.SnapshotData) (json.RawMessage, error) {
 	return data, nil
 }
 
-func (e *Encoder) text(b block.Block) block.Block {
-	t := block.Block{ID: b.ID, Type: "text", Version: 1, Status: b.Status, Rev: b.Rev, Fallback: b.Fallback, Err: b.Err}
-	if b.Status == block.StatusDone {
-		t.Payload = jsonx.AppendString(nil, e.view.Registry.Stand(b))
-		t.Fallback = ""
+// stand returns the text block that stands for a block.
+func (e *Encoder) stand(b block.Block) block.Block {
+	t := block.Block{ID: b.ID, Type: "text", Version: 1, Status: b.Status, Rev: 1, Err: wire.Failed(b.Err)}
+	text := e.view.Registry.Stand(b)
+	switch {
+	case b.Status == block.StatusError:
+		t.Fallback = text
+	case b.Status == block.StatusDone, b.Fallback != "":
+		// A loading block with a fallback is a refresh: what stood for it
+		// before is shown.
+		t.Payload = jsonx.AppendString(nil, text)
 	}
 	return t
 }
@@ -238,7 +305,7 @@ func (e *Encoder) Degrade(blocks []block.Block) []block.Block {
 	out := make([]block.Block, len(blocks))
 	for i, b := range blocks {
 		if !e.view.Caps.Can(b.Type, b.Version) {
-			b = e.text(b)
+			b = e.stand(b)
 		}
 		out[i] = b
 	}

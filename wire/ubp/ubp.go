@@ -31,6 +31,13 @@ const (
 	typeBlock     = "ui_block"
 )
 
+// The members of _meta that are written here: ours, and who made a block that
+// does not say so itself.
+const (
+	ownKeys   = "inlay/"
+	keySource = "minara/source"
+)
+
 // Encoder writes one message's events to one reader. It implements
 // wire.Encoder.
 //
@@ -125,7 +132,9 @@ func (e *Encoder) append(dst []byte, ev event.Event) ([]byte, error) {
 		return e.blockError(dst, ev)
 	case event.BlockState:
 		e.fold.Apply(ev)
-		if b, ok := e.fold.Block(ev.Block); ok && e.shown[ev.Block] {
+		// One that is being run again has a payload that is not whole; the
+		// state is sent with what comes of it.
+		if b, ok := e.fold.Block(ev.Block); ok && e.shown[ev.Block] && b.Status == block.StatusDone {
 			return e.block(dst, ev.Seq, b)
 		}
 		return skip(dst, ev.Seq), nil
@@ -135,7 +144,14 @@ func (e *Encoder) append(dst []byte, ev event.Event) ([]byte, error) {
 		}
 		return frame(dst, ev.Seq, string(ev.Type), ev.Data), nil
 	case event.PendingQuestionStart, event.PendingQuestionEnd:
-		return frame(dst, ev.Seq, string(ev.Type), ev.Data), nil
+		data := ev.Data
+		if b, _ := e.fold.Block(ev.Block); !e.draws(b) {
+			var err error
+			if data, err = wire.Question(data); err != nil {
+				return dst, err
+			}
+		}
+		return frame(dst, ev.Seq, string(ev.Type), data), nil
 	case event.Done, event.Error:
 		e.fold.Apply(ev)
 		return frame(dst, ev.Seq, string(ev.Type), ev.Data), nil
@@ -327,11 +343,16 @@ type uiBlock struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitempty"`
 }
 
+// draws reports whether the reader declared a block's type and major.
+func (e *Encoder) draws(b block.Block) bool {
+	return e.view.Caps.Declared && e.view.Caps.Can(b.Type, b.Version)
+}
+
 // block writes a finished block: as ui_block, or as prose when the reader did
 // not declare it or its payload cannot be sent.
 func (e *Encoder) block(dst []byte, seq uint64, b block.Block) ([]byte, error) {
 	payload, truncated, ok := json.RawMessage(nil), false, false
-	if e.view.Caps.Declared && e.view.Caps.Can(b.Type, b.Version) {
+	if e.draws(b) {
 		payload, truncated, ok = wire.Whole(e.view.Registry, b)
 	}
 	if !ok {
@@ -368,13 +389,18 @@ func (e *Encoder) meta(b block.Block, truncated bool) (map[string]json.RawMessag
 	meta := make(map[string]json.RawMessage)
 	if b.Meta != nil {
 		for key, value := range b.Meta.Vendor {
-			meta[key] = value
+			if !strings.HasPrefix(key, ownKeys) { // nobody else says what is ours
+				meta[key] = value
+			}
+		}
+		if _, ok := meta[keySource]; !ok && b.Meta.Producer != "" {
+			meta[keySource] = jsonx.AppendString(nil, b.Meta.Producer)
 		}
 	}
 	own := func(key string, v any) error {
 		raw, err := jsonx.Marshal(v)
 		if err == nil {
-			meta["inlay/"+key] = raw
+			meta[ownKeys+key] = raw
 		}
 		return err
 	}
@@ -403,7 +429,7 @@ func (e *Encoder) snapshot(dst []byte, s event.SnapshotData, seq uint64) ([]byte
 	e.fold = event.FromSnapshot(e.run.Msg, s)
 	e.shown, e.said = make(map[string]bool), make(map[string]string)
 	e.open, e.held, e.part, e.breaks, e.afterText = "", nil, "", 0, false
-	out, err := e.start(dst, 0, event.StartData{})
+	out, err := e.start(dst, 0, event.StartData{TS: s.TS, ConversationID: s.ConversationID})
 	if err != nil {
 		return dst, err
 	}
