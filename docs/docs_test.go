@@ -88,7 +88,8 @@ func examples(t *testing.T, info string) []example {
 			fence, ok := strings.CutPrefix(line, "```")
 			switch {
 			case ok && open == nil:
-				open = &example{page: page, line: i + 1, info: strings.TrimSpace(fence)}
+				info, _, _ := strings.Cut(fence, " title=")
+				open = &example{page: page, line: i + 1, info: strings.TrimSpace(info)}
 			case ok:
 				if open.info == info {
 					list = append(list, *open)
@@ -247,7 +248,7 @@ func TestGoPrograms(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			if strings.Contains(e.text, "show_sales_chart") {
-				runProgram(t, bin)
+				wantChart(t, start(t, t.TempDir(), os.Environ(), bin))
 			}
 		})
 	}
@@ -263,27 +264,25 @@ func TestFirstCommand(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	runProgram(t, bin, "--no-open")
+	wantChart(t, start(t, t.TempDir(), os.Environ(), bin, "--no-open"))
 }
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
 
-// runProgram starts a program on a free port in a directory of its own, asks
-// it for a chart and interrupts it.
-func runProgram(t *testing.T, bin string, args ...string) {
+// start starts a program on a free port in a directory, and interrupts it at
+// the end of the test.
+func start(t *testing.T, dir string, env []string, bin string, args ...string) (url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, bin, args...)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "INLAY_ADDR=127.0.0.1:0")
+	cmd.Dir = dir
+	cmd.Env = append(slices.Clone(env), "INLAY_ADDR=127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
 	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
 	cmd.Stdout, cmd.Stderr = in, in
 	err = cmd.Start()
 	in.Close()
@@ -292,20 +291,25 @@ func runProgram(t *testing.T, bin string, args ...string) {
 	}
 	var seen []string
 	lines := bufio.NewScanner(out)
-	url := ""
 	for url == "" && lines.Scan() {
 		seen = append(seen, lines.Text())
 		url = listening.FindString(lines.Text())
 	}
-	if url != "" {
-		wantChart(t, url)
-	}
-	cancel()
-	_, _ = io.Copy(io.Discard, out) // until it has ended
-	_ = cmd.Wait()                  // it was interrupted
+	drained := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, out) // until it has ended
+		close(drained)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was interrupted
+		<-drained
+		out.Close()
+	})
 	if url == "" {
 		t.Fatalf("the program did not listen:\n%s", strings.Join(seen, "\n"))
 	}
+	return url
 }
 
 // keysOf lists the keys of the configuration as the documentation writes them.
