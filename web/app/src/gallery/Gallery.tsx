@@ -29,6 +29,8 @@ import { type GalleryKey, texts } from "./texts.ts";
 const themes = ["light", "dark", "system"] as const;
 /** Hosts that sample links may lead to. */
 const allow = { link_hosts: ["example.com", "*.example.com"], image_hosts: [] };
+/** Paths that sample items may lead to; the others stand for those that a page does not have. */
+const paths = ["/gallery", "/wallet", "/settings", "/alerts"];
 
 /** How long it is shown where a block would have led. */
 const ledMs = 8_000;
@@ -95,6 +97,7 @@ export function Gallery({ files, delayMs }: { files: readonly Vectors[]; delayMs
   // It goes nowhere and there is no message field: it says what the chat would do.
   const navigation = useMemo(
     (): Navigation => ({
+      knows: (target) => paths.includes(target.replace(/[?#].*$/, "")),
       navigate: (where) => setLed({ key: "wentTo", vars: { where } }),
       prefill: (text) => setLed({ key: "wrote", vars: { text } }),
     }),

@@ -57,36 +57,38 @@ function ItemButton({ block, item }: { block: Block; item: Item }) {
   };
   const described = Object.entries(notes).filter(([, text]) => text !== undefined);
   return (
-    <button
-      type="button"
+    // The button is named by its label alone, and pressed anywhere in its frame.
+    <div
       className="inlay-next-item"
-      data-item-id={item.id}
-      data-kind={action.kind}
-      title={notes.off ?? notes.outside}
-      aria-labelledby={`${id}-label`}
-      aria-describedby={described.map(([name]) => `${id}-${name}`).join(" ") || undefined}
-      aria-disabled={missing !== null}
-      onClick={() => {
-        if (missing === null) void host.follow(block, item);
-      }}
+      data-icon={icon !== undefined || undefined}
+      data-off={missing !== null || undefined}
     >
-      {icon && <Icon name={icon} />}
-      <span className="inlay-next-text">
-        <span className="inlay-next-name">
-          <span id={`${id}-label`}>{label}</span>
-          {action.kind === "external" && <OutsideMark />}
+      <button
+        type="button"
+        className="inlay-next-button"
+        data-item-id={item.id}
+        data-kind={action.kind}
+        title={notes.off ?? notes.outside}
+        aria-describedby={described.map(([name]) => `${id}-${name}`).join(" ") || undefined}
+        aria-disabled={missing !== null}
+        onClick={() => {
+          if (missing === null) void host.follow(block, item);
+        }}
+      >
+        {icon && <Icon name={icon} />}
+        {label}
+        {action.kind === "external" && <OutsideMark />}
+      </button>
+      {described.map(([name, text]) => (
+        <span
+          key={name}
+          id={`${id}-${name}`}
+          className={name === "outside" ? "inlay-visually-hidden" : "inlay-next-hint"}
+        >
+          {text}
         </span>
-        {described.map(([name, text]) => (
-          <span
-            key={name}
-            id={`${id}-${name}`}
-            className={name === "outside" ? "inlay-visually-hidden" : "inlay-next-hint"}
-          >
-            {text}
-          </span>
-        ))}
-      </span>
-    </button>
+      ))}
+    </div>
   );
 }
 
