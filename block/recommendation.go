@@ -226,14 +226,27 @@ func checkModalParams(params json.RawMessage) error {
 	if len(params) == 0 {
 		return nil
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, params); err != nil {
+	if err := checkMembers(json.NewDecoder(bytes.NewReader(params)), 1); err != nil {
 		return err
 	}
-	if compact.Len() > MaxModalBytes {
-		return fmt.Errorf("%d bytes, at most %d", compact.Len(), MaxModalBytes)
+	if n := plainSize(params); n > MaxModalBytes {
+		return fmt.Errorf("%d bytes, at most %d", n, MaxModalBytes)
 	}
-	return checkMembers(json.NewDecoder(&compact), 1)
+	return nil
+}
+
+// plainSize is the length of a value as clients write it: without blanks, and
+// no character escaped that need not be.
+func plainSize(raw json.RawMessage) int {
+	var v any
+	if decodePayload(raw, &v) != nil {
+		return len(raw)
+	}
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		return len(raw)
+	}
+	return len(b)
 }
 
 // checkMembers reads one value. Tokens, not a map: of a member that is there

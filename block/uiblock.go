@@ -1,7 +1,6 @@
 package block
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,8 +92,7 @@ func ParseUIBlock(raw json.RawMessage) (UIBlock, error) {
 		if err := json.Unmarshal(meta, &u.Meta); err != nil || u.Meta == nil {
 			return bad("_meta: not an object")
 		}
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, meta); err != nil || compact.Len() > MaxVendor {
+		if plainSize(meta) > MaxVendor {
 			return bad("_meta: larger than %d bytes", MaxVendor)
 		}
 	}
