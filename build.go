@@ -46,12 +46,17 @@ func (c Config) devMode() bool {
 }
 
 func (c Config) turnLimits() turn.Limits {
-	return turn.Limits{
+	l := turn.Limits{
 		Steps: c.Agent.MaxSteps, Calls: c.Agent.MaxCalls, Parallel: c.Agent.Parallel,
 		Turn: c.Agent.Timeout, Tool: c.Agent.ToolTimeout,
 		OutputBytes: c.Limits.OutputBytes, SummaryBytes: c.Limits.SummaryBytes, ContextBytes: c.Limits.ContextBytes,
-		Blocks: c.Limits.Blocks, Attachments: c.Assets.MaxFiles, Attempts: c.Limits.ModelAttempts, Coalesce: c.Limits.Coalesce,
+		Blocks: c.Limits.Blocks, Optional: c.Limits.OptionalBlocks,
+		Attachments: c.Assets.MaxFiles, Attempts: c.Limits.ModelAttempts, Coalesce: c.Limits.Coalesce,
 	}
+	if c.Limits.SessionCap {
+		l.Session = &turn.SessionLimits{Blocks: c.Limits.SessionBlocks, Turns: c.Limits.SessionRepeatTurns}
+	}
+	return l
 }
 
 func (c Config) actionLimits() action.Limits {

@@ -47,6 +47,7 @@ type Config struct {
 	Keys         KeysConfig              `json:"keys"`
 	Capabilities CapabilitiesConfig      `json:"capabilities"`
 	Allow        AllowConfig             `json:"allow"`
+	Recommender  RecommenderConfig       `json:"recommender"`
 	Auth         AuthConfig              `json:"auth"`
 	Limits       LimitsConfig            `json:"limits"`
 	Store        StoreConfig             `json:"store"`
@@ -103,6 +104,10 @@ type AgentConfig struct {
 	// AskUser lets the model ask the user a question and wait for the answer.
 	// The sample data does so by itself.
 	AskUser bool `json:"ask_user"`
+	// EmitUIBlock lets the model show blocks that it makes itself, of the types
+	// that allow it. Default true: of the built-in types only the
+	// recommendation of a next step may, where Allow names destinations.
+	EmitUIBlock *bool `json:"emit_ui_block"`
 }
 
 // SourceConfig is where tools get data and actions lead: exactly one of SQL and
@@ -168,13 +173,36 @@ type CapabilitiesConfig struct {
 	Strict bool `json:"strict"`
 }
 
-// AllowConfig lists what answers may point to.
+// AllowConfig lists what answers may lead to. A list that is not set (nil) has
+// the default named here, or with the sample data what its page has; one that is
+// empty allows nothing.
 type AllowConfig struct {
-	Routes     []string `json:"routes"`
-	Slash      []string `json:"slash"`
-	Modals     []string `json:"modals"`
-	LinkHosts  []string `json:"link_hosts"`
+	// Routes are paths of the application, "/wallet", or everything below one,
+	// "/market/*". Default none.
+	Routes []string `json:"routes"`
+	// Slash are the verbs of commands. Default none.
+	Slash []string `json:"slash"`
+	// Modals are names of dialogs. Default deposit and withdraw.
+	Modals []string `json:"modals"`
+	// LinkHosts are hosts of links, "example.com", "*.example.com" or "*".
+	// Default minara.ai, www.minara.ai and agent.minara.ai.
+	LinkHosts []string `json:"link_hosts"`
+	// ImageHosts are hosts of images that are loaded. Default none.
 	ImageHosts []string `json:"image_hosts"`
+}
+
+// RecommenderConfig is what looks at finished answers and may show, below them,
+// one or two buttons that lead to a next step: a short model call of its own.
+type RecommenderConfig struct {
+	// Enabled switches it on. The sample data does so by itself.
+	Enabled *bool `json:"enabled"`
+	// Model is the id of another model at the same endpoint, best a small and
+	// quick one. Default: that of Config.Model.
+	Model string `json:"model"`
+	// Timeout is how long it may think. Default 3 s, at most 30 s.
+	Timeout time.Duration `json:"timeout"`
+	// Instructions are the product's own part of its prompt.
+	Instructions string `json:"instructions"`
 }
 
 // AuthConfig says who may come in.
@@ -218,6 +246,15 @@ type LimitsConfig struct {
 	ContextBytes int `json:"context_bytes"`
 	// Blocks is how many blocks tools may show in a turn. Default 16.
 	Blocks int `json:"blocks"`
+	// OptionalBlocks is how many blocks a turn may show that no tool was asked
+	// for. Default 2; negative: none.
+	OptionalBlocks int `json:"optional_blocks"`
+	// SessionCap bounds such blocks over a whole conversation too: SessionBlocks
+	// of them (default 20), and none that leads where one of the last
+	// SessionRepeatTurns answers (default 5) led.
+	SessionCap         bool `json:"session_cap"`
+	SessionBlocks      int  `json:"session_blocks"`
+	SessionRepeatTurns int  `json:"session_repeat_turns"`
 	// StreamsPerUser bounds the open streams of one user. Default 256; no limit
 	// in dev mode, where everybody is one user. Negative switches it off.
 	StreamsPerUser int `json:"streams_per_user"`

@@ -64,6 +64,10 @@ func (c Config) Check(ctx context.Context) error {
 	if err == nil {
 		err = c.checkActions(open, set)
 	}
+	withDemo := app.withDemo(len(tools))
+	if err := app.addRecommendations(c.allowed(withDemo), withDemo); err != nil {
+		return errors.Join(err, open.close())
+	}
 	var known []string
 	for _, t := range app.registry.Types() {
 		known = append(known, block.ShortName(t.Name))
@@ -192,7 +196,13 @@ func (c Config) pingModel(ctx context.Context, note func(what, detail string, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	_, err = m.Stream(ctx, model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: "Answer with the word ok."}}, MaxTokens: 64},
-		func(model.Delta) error { return nil })
-	note("model", info.Name+" at "+c.Model.BaseURL, err, "check model.base_url, model.name and the key")
+	ask := func(name string) error {
+		_, err := m.Stream(ctx, model.Request{Name: name, Messages: []model.Message{{Role: model.RoleUser, Content: "Answer with the word ok."}}, MaxTokens: 64},
+			func(model.Delta) error { return nil })
+		return err
+	}
+	note("model", info.Name+" at "+c.Model.BaseURL, ask(""), "check model.base_url, model.name and the key")
+	if name := c.Recommender.Model; name != "" {
+		note("recommender", name+" at "+c.Model.BaseURL, ask(name), "check recommender.model")
+	}
 }

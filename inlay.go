@@ -30,6 +30,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -111,6 +112,12 @@ type (
 	CardListItem = block.CardListItem
 	// CardItemAction is an action of the block as shown on an item.
 	CardItemAction = block.CardItemAction
+	// Recommendation is the payload of one or two next steps.
+	Recommendation = block.Recommendation
+	// RecommendationItem is one of them: a button.
+	RecommendationItem = block.RecommendationItem
+	// RecommendationAction is where a button leads.
+	RecommendationAction = block.RecommendationAction
 	// Form is the payload of fields to fill in.
 	Form = block.Form
 	// Confirm is the payload of a question whether something may be done.
@@ -215,7 +222,12 @@ func New(cfg Config) (*App, error) {
 			return nil, err
 		}
 	}
-	reg, err := block.NewRegistry(block.Builtins()...)
+	if err := cfg.checkAnswers(); err != nil {
+		return nil, err
+	}
+	// What dialogs a recommendation may open is known when the App is opened.
+	builtins := slices.DeleteFunc(block.Builtins(), func(t block.Type) bool { return t.Name == block.FeatureRecommendationName })
+	reg, err := block.NewRegistry(builtins...)
 	if err != nil {
 		return nil, fmt.Errorf("register built-in blocks: %w", err)
 	}
@@ -302,9 +314,10 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if p.queries, err = a.cfg.queries(open); err != nil {
 		return err
 	}
-	withDemo := a.tools.Len() == 0
-	if a.cfg.Demo != nil {
-		withDemo = *a.cfg.Demo
+	withDemo := a.withDemo(a.tools.Len())
+	allow := a.cfg.allowed(withDemo)
+	if err := a.addRecommendations(allow, withDemo); err != nil {
+		return err
 	}
 	if withDemo {
 		if p.demo, err = demo.Open(ctx, a.cfg.Data); err != nil {
@@ -322,13 +335,15 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if err := a.addActions(p, open); err != nil {
 		return err
 	}
+	emits := a.cfg.Agent.EmitUIBlock
 	metrics := server.NewMetrics()
 	if p.runner, err = turn.New(turn.Config{
 		Store: p.store, Model: p.model, Tools: a.tools, Registry: a.registry,
 		System: a.cfg.Agent.System, Version: Version(), Limits: a.cfg.turnLimits(),
 		Instance: id.New("i"), Logger: a.log, Observer: metrics, Actions: a.actions,
 		Files: attachments{p.files}, OutFiles: p.files,
-		AskUser: a.cfg.Agent.AskUser || withDemo,
+		AskUser:      a.cfg.Agent.AskUser || withDemo,
+		Destinations: allow.destinations(), EmitBlocks: emits == nil || *emits, Recommend: a.cfg.recommender(p.model, withDemo),
 	}); err != nil {
 		return err
 	}
@@ -353,8 +368,16 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if info.Kind == "scripted" {
 		a.log.Info("the scripted demo model answers; for a real one set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY, or model: in a YAML file")
 	}
-	p.handler, err = a.newHandler(p, metrics)
+	p.handler, err = a.newHandler(p, allow, metrics)
 	return err
+}
+
+// withDemo says whether the sample data is on beside so many tools.
+func (a *App) withDemo(tools int) bool {
+	if a.cfg.Demo != nil {
+		return *a.cfg.Demo
+	}
+	return tools == 0
 }
 
 // addActions registers what needs the tools and sources that are open: the
@@ -467,7 +490,7 @@ type labelled struct{ model.Model }
 // Info implements model.Model.
 func (labelled) Info() model.Info { return model.Info{Kind: "scripted", Name: scripted.Name} }
 
-func (a *App) newHandler(p *parts, metrics *server.Metrics) (http.Handler, error) {
+func (a *App) newHandler(p *parts, allowed AllowConfig, metrics *server.Metrics) (http.Handler, error) {
 	auth := a.cfg.Authenticate
 	if auth == nil {
 		var err error
@@ -475,7 +498,7 @@ func (a *App) newHandler(p *parts, metrics *server.Metrics) (http.Handler, error
 			return nil, err
 		}
 	}
-	allow := server.Allow(a.cfg.Allow)
+	allow := server.Allow(allowed)
 	allow.LinkHosts = linkHosts(allow.LinkHosts, p.queries)
 	cfg := server.Config{
 		Runner: p.runner, Actions: p.gateway, Auditor: a.cfg.auditor(), Store: p.store, Files: p.files, Registry: a.registry, Auth: auth, Model: p.model.Info(),

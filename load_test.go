@@ -95,6 +95,8 @@ func TestLoadErrors(t *testing.T) {
 		{"wrong kind by variable", "", "INLAY_CAPABILITIES_STRICT=maybe", `capabilities.strict: "maybe" is not true or false`},
 		{"fraction", "agent: { max_steps: 1.5 }", "", "1.5 is not a whole number"},
 		{"unknown variable", "", "INLAY_MODEL_BASE_ULR=x", "did you mean INLAY_MODEL_BASE_URL?"},
+		{"unknown key of the recommender", "recommender: { modle: x }", "", "did you mean recommender.model?"},
+		{"unknown key of allow", "allow: { route: [/wallet] }", "", "did you mean allow.routes?"},
 	} {
 		_, err := inlay.Load(write(t, c.yaml), []string{c.env})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -124,6 +126,19 @@ func TestCheckErrors(t *testing.T) {
 		{"DSN of no database", "sources: { s: { sql: { dsn: 'sqlit:x.db' } } }", `sources.s: sql: a DSN starts with sqlite:`},
 		{"store", "store: { url: 'postgres://x' }", `"postgres" is not a store`},
 		{"no DSN", "sources: { s: { sql: {} } }", "sources.s: sql: "},
+		{"route without its slash", "allow: { routes: [/wallet, wallet/deposit] }", `allow.routes[1]: "wallet/deposit": begins with a slash and a letter or digit; did you mean /wallet/deposit?`},
+		{"route with a query", "allow: { routes: ['/wallet?x=1'] }", "did you mean /wallet?"},
+		{"route out of the application", "allow: { routes: [//evil.example] }", "allow.routes[0]: "},
+		{"command with its arguments", "allow: { slash: ['/buy 100 BTC'] }", "a verb alone; did you mean /buy?"},
+		{"command in capitals", "allow: { slash: [Buy] }", "allow.slash[0]: "},
+		{"modal with a blank", "allow: { modals: [Deposit now] }", "did you mean deposit_now?"},
+		{"address for a host", "allow: { link_hosts: ['https://Docs.example.com/a'] }", `allow.link_hosts[0]: "https://Docs.example.com/a": a host, *. and a host, or *; did you mean docs.example.com?`},
+		{"address for a host of images", "allow: { image_hosts: ['img.example.com:8080'] }", "allow.image_hosts[0]: "},
+		{"recommender without a destination", "recommender: { enabled: true }\nallow: { routes: [], slash: [], modals: [], link_hosts: [] }", "recommender.enabled: "},
+		{"recommender's time", "recommender: { timeout: 5m }", "recommender.timeout: 5m0s must be between 0s and 30s"},
+		{"recommender's model without an endpoint", "recommender: { model: small }", "recommender.model: "},
+		{"blocks of a conversation", "limits: { session_blocks: 3 }", "limits.session_cap: true"},
+		{"repeats", "limits: { session_cap: true, session_repeat_turns: -1 }", "limits.session_repeat_turns: -1 must not be negative"},
 	} {
 		cfg, err := inlay.Load(write(t, c.yaml), nil)
 		if err == nil {
