@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
@@ -774,4 +775,58 @@ func TestParallelProducers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShowThatCannotBeWritten: what the log does not take leads nowhere, and
+// has no place.
+func TestShowThatCannotBeWritten(t *testing.T) {
+	l := &log{}
+	s := open(t, l, emit.Config{OptionalCap: 1})
+	o, f := suggestion("/wallet")
+	f.Actions = []block.Action{{ID: "a", Kind: block.ActionPrompt, Prompt: strings.Repeat("x", event.MaxSize)}}
+	if _, err := s.Show(o, f); !errors.Is(err, &event.GuardError{Rule: event.RuleSize}) {
+		t.Fatalf("an event too large: %v", err)
+	}
+	f.Actions = nil
+	if _, err := s.Show(o, f); err != nil {
+		t.Errorf("the same without what was too large: %v", err)
+	}
+	end(t, s)
+	if got := l.types(); got != "start block_end done" {
+		t.Errorf("log %s", got)
+	}
+}
+
+// TestTurnEndsWhileABlockIsShown: a block that waits for the log when its turn
+// ends is ended with it.
+func TestTurnEndsWhileABlockIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &log{gate: make(chan struct{})}
+		s := open(t, l, emit.Config{})
+		rows := strings.Repeat(`{"n":"`+strings.Repeat("x", 1500)+`"},`, 500)
+		if err := s.Text(strings.Repeat("x", 1<<20-64<<10)); err != nil { // nearly as much as may wait
+			t.Fatal(err)
+		}
+		big := json.RawMessage(strings.Replace(table, `"rows":[]`, `"rows":[`+rows[:len(rows)-1]+`]`, 1))
+		var err error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, err = s.Show(emit.Opening{Type: "table", Producer: emit.ProducerConnector}, emit.Finished{Payload: big})
+		}()
+		synctest.Wait()
+		go func() {
+			synctest.Wait()
+			close(l.gate)
+		}()
+		st := end(t, s)
+		<-done
+		if !errors.Is(err, emit.ErrClosed) {
+			t.Errorf("shown after the end: %v", err)
+		}
+		if len(st.Blocks) != 2 || st.Blocks[1].Status != block.StatusError {
+			t.Errorf("blocks %+v", st.Blocks)
+		}
+		lawful(t, l)
+	})
 }
