@@ -209,7 +209,8 @@ function checkRoute(target: unknown): string | null {
   if (inQuery !== null) return `R7: ${inQuery}`;
   const inFragment = checkFragment(fragment);
   if (inFragment !== null) return `R8: ${inFragment}`;
-  if (query.includes("'") || /\?#|[?#]$/.test(target)) {
+  const empty = target.endsWith("#") || (query === "" && target[path.length] === "?");
+  if (query.includes("'") || empty) {
     return "R9: browsers write the route differently";
   }
   return null;
@@ -282,7 +283,8 @@ function checkFragment(fragment: string): string | null {
     if (cut(text, "?")[0].split("/").some(isDots)) return "a segment of the fragment is dots only";
     return hasControl(text) ?? leadsAway(text);
   });
-  return problem ?? checkQuery(cut(fragment, "?")[1]);
+  // #next=… is a query without a question mark.
+  return problem ?? checkQuery(fragment) ?? checkQuery(cut(fragment, "?")[1]);
 }
 
 function hasControl(text: string): string | null {
