@@ -1,7 +1,7 @@
+import { parseCapabilityToken } from "@inlay-ui/client/validate";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { fillPrompt } from "../src/host.ts";
 import { en } from "../src/i18n/en.ts";
-import { zh } from "../src/i18n/zh.ts";
 import {
   allowedUrl,
   BlockRegistry,
@@ -16,16 +16,6 @@ import {
 afterEach(() => vi.restoreAllMocks());
 
 describe("words", () => {
-  test("every language has the same keys, places and no empty text", () => {
-    expect(Object.keys(zh).sort()).toEqual(Object.keys(en).sort());
-    const places = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort();
-    for (const [key, text] of Object.entries(en)) {
-      expect(text.trim(), key).not.toBe("");
-      expect(zh[key]?.trim(), key).not.toBe("");
-      expect(places(zh[key] ?? ""), key).toEqual(places(text));
-    }
-  });
-
   test("lookup falls back from region to language to English to the key", () => {
     expect(translator("zh-Hant-TW")("chat.block.tryAgain")).toBe("重试");
     expect(translator("fr")("chat.block.tryAgain")).toBe("Try again");
@@ -91,6 +81,39 @@ describe("registry", () => {
     registry.add(defineRenderer<string>({ type: "chart", major: 1, component: other }));
     expect(registry.find("chart", 1)?.component).toBe(other);
     expect(() => registry.add({ type: "map", major: 1 })).toThrow("map@1");
+  });
+
+  test.each([
+    "",
+    "Chart",
+    "acme.Ticket",
+    "acme..ticket",
+    ".ticket",
+    "acme.",
+    "acme ticket",
+    "acme.ticket@1",
+    "acme.ticket\n",
+    "天气",
+    `acme.${"x".repeat(65)}`,
+  ])("a type that no server would understand is refused: %j", (type) => {
+    expect(() => new BlockRegistry([{ type, major: 1, component }])).toThrow(
+      `${JSON.stringify(type)} is no name of a block type`,
+    );
+  });
+
+  test.each([0, -1, 1.5, Number.NaN, 2 ** 31])("no more is a major version of %d", (major) => {
+    expect(() => new BlockRegistry([{ type: "chart", major, component }])).toThrow(
+      /no major version of chart/,
+    );
+  });
+
+  test("what is declared is what the server reads", () => {
+    const types = ["a.b", "acme.tools.bridge_quote", "minara.feature-x", "0.1", "chart"];
+    const registry = new BlockRegistry(types.map((type) => ({ type, major: 2, component })));
+    for (const token of registry.tokens()) {
+      const full = token.includes(".") ? token : `inlay.${token}`;
+      expect(parseCapabilityToken(full), token).not.toBeNull();
+    }
   });
 });
 
