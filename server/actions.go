@@ -139,7 +139,26 @@ var actionStatuses = map[string]int{
 type telemetryBody struct {
 	BlockID string `json:"blockId"`
 	ItemID  string `json:"itemId"`
-	Action  string `json:"action"`
+	// Action is the kind of what was used, or the item's whole action, of which
+	// the kind counts.
+	Action json.RawMessage `json:"action"`
+}
+
+// kind returns the kind of action; empty when there is none.
+func (b telemetryBody) kind() (string, error) {
+	var action struct {
+		Kind string `json:"kind"`
+	}
+	if len(b.Action) > 0 && b.Action[0] == '"' {
+		err := json.Unmarshal(b.Action, &action.Kind)
+		return action.Kind, err
+	}
+	if len(b.Action) > 0 {
+		if err := json.Unmarshal(b.Action, &action); err != nil {
+			return "", err
+		}
+	}
+	return action.Kind, nil
 }
 
 // The longest members of telemetry in bytes.
@@ -159,10 +178,14 @@ func (s *server) postTelemetry(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &body, false); err != nil {
 		return err
 	}
+	kind, err := body.kind()
+	if err != nil {
+		return invalid("action must be a kind of action, or an action with one.", map[string]any{"field": "action"})
+	}
 	for _, f := range []struct {
 		name, value string
 		needed      bool
-	}{{"blockId", body.BlockID, true}, {"itemId", body.ItemID, false}, {"action", body.Action, true}} {
+	}{{"blockId", body.BlockID, true}, {"itemId", body.ItemID, false}, {"action", kind, true}} {
 		if f.needed && f.value == "" {
 			return invalid(f.name+" is missing.", map[string]any{"field": f.name})
 		}
@@ -171,9 +194,9 @@ func (s *server) postTelemetry(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	c := callOf(r)
-	s.log.Info("block action", "block", body.BlockID, "item", body.ItemID, "action", body.Action, "user", c.owner.User, "tenant", c.owner.Tenant, "trace", c.trace)
+	s.log.Info("block action", "block", body.BlockID, "item", body.ItemID, "action", kind, "user", c.owner.User, "tenant", c.owner.Tenant, "trace", c.trace)
 	if s.Metrics != nil {
-		s.Metrics.blockAction(body.Action)
+		s.Metrics.blockAction(kind)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -290,11 +290,14 @@ func TestActionsOfOtherOrigins(t *testing.T) {
 func TestTelemetry(t *testing.T) {
 	var lines lockedBuffer
 	r := newRig(t, func(c *Config) { c.Logger = slog.New(slog.NewJSONHandler(&lines, nil)) })
-	for _, kind := range []string{"route", "route", "something_else"} {
-		want[any](r, 204, "POST", "/v1/telemetry/block-action", map[string]string{"blockId": "b_1", "itemId": "i1", "action": kind})
+	for _, kind := range []any{"route", "something_else", map[string]any{"kind": "route", "target": "/wallet", "params": map[string]any{"a": 1}}} {
+		want[any](r, 204, "POST", "/v1/telemetry/block-action", map[string]any{"blockId": "b_1", "itemId": "i1", "action": kind})
 	}
 	for _, bad := range []map[string]any{
 		{"blockId": "b_1"}, {"action": "route"}, {"blockId": "b_1", "action": strings.Repeat("x", 201)}, {"blockId": "b\n1", "action": "route"}, {"blockId": 1, "action": "route"},
+		{"blockId": "b_1", "action": ""}, {"blockId": "b_1", "action": nil}, {"blockId": "b_1", "action": 1}, {"blockId": "b_1", "action": []string{"route"}},
+		{"blockId": "b_1", "action": map[string]any{"target": "/wallet"}}, {"blockId": "b_1", "action": map[string]any{"kind": 1}},
+		{"blockId": "b_1", "action": map[string]any{"kind": strings.Repeat("x", 201)}},
 	} {
 		r.refused(400, "invalid_request", "POST", "/v1/telemetry/block-action", bad)
 	}
@@ -308,7 +311,7 @@ func TestTelemetry(t *testing.T) {
 		var e struct{ Msg, Block, Item, Action, User string }
 		if json.Unmarshal([]byte(line), &e) == nil && e.Msg == "block action" {
 			n++
-			if e.Block != "b_1" || e.Item != "i1" || e.User != "alice" {
+			if e.Action != "route" && e.Action != "something_else" || e.Block != "b_1" || e.Item != "i1" || e.User != "alice" {
 				t.Errorf("line %s", line)
 			}
 		}

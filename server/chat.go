@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -31,23 +32,47 @@ type chatMessage struct {
 	Content string `json:"content"`
 }
 
+// streamBody is the body of POST /v1/chat/stream: that of POST /v1/chat, with
+// the name that the UI Block Protocol has for a conversation besides ours.
+type streamBody struct {
+	chatBody
+	SessionID string `json:"session_id,omitempty"`
+}
+
 // postChat starts a turn and answers with its stream.
 func (s *server) postChat(w http.ResponseWriter, r *http.Request) error {
+	var body chatBody
+	if err := decode(r, &body, false); err != nil {
+		return err
+	}
+	return s.chat(w, r, body)
+}
+
+// postChatStream does so for clients of the UI Block Protocol.
+func (s *server) postChatStream(w http.ResponseWriter, r *http.Request) error {
+	var body streamBody
+	if err := decode(r, &body, false); err != nil {
+		return err
+	}
+	if own := body.ConversationID; own != "" && body.SessionID != "" && own != body.SessionID {
+		return invalid("session_id and conversationId name two conversations.", map[string]any{"field": "session_id"})
+	}
+	body.ConversationID = cmp.Or(body.ConversationID, body.SessionID)
+	return s.chat(w, r, body.chatBody)
+}
+
+func (s *server) chat(w http.ResponseWriter, r *http.Request, body chatBody) error {
 	if err := s.limiter.room(callOf(r).owner); err != nil {
 		return err
 	}
-	st, err := s.startChat(r)
+	st, err := s.startChat(r, body)
 	if err != nil {
 		return err
 	}
 	return s.started(w, r, st)
 }
 
-func (s *server) startChat(r *http.Request) (turn.Started, error) {
-	var body chatBody
-	if err := decode(r, &body, false); err != nil {
-		return turn.Started{}, err
-	}
+func (s *server) startChat(r *http.Request, body chatBody) (turn.Started, error) {
 	c := callOf(r)
 	req := turn.Request{Owner: c.owner, Caller: c.caller, Caps: s.caps(r)}
 	if err := s.fill(&req, body); err != nil {

@@ -13,7 +13,7 @@ func TestDialects(t *testing.T) {
 	r := newRig(t)
 	s := r.ask("", "chart please")
 	r.rest(s)
-	path := "/v1/messages/" + s.msg() + "/events?capabilities=chart@1,table@1&dialect="
+	path := "/v1/messages/" + s.msg() + "/events?capabilities=inlay.chart@1,inlay.table@1&dialect="
 	id := regexp.MustCompile(`(?m)^id: (\d+)$`)
 	for _, c := range []struct {
 		dialect string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -121,6 +122,9 @@ func (s *server) exportJSON(r *http.Request, c store.Conversation, list []store.
 		if err != nil {
 			return nil, err
 		}
+		for i := range mb.Blocks {
+			mb.Blocks[i].Meta = exported(mb.Blocks[i].Meta)
+		}
 		body.Messages = append(body.Messages, mb)
 	}
 	b, err := json.MarshalIndent(body, "", "  ")
@@ -128,6 +132,21 @@ func (s *server) exportJSON(r *http.Request, c store.Conversation, list []store.
 		return nil, err
 	}
 	return append(b, '\n'), nil
+}
+
+// keyReason is a vendor's note for developers on why a block was shown. It is
+// for nobody's eyes else, and so in no file that people hand on.
+const keyReason = "minara/reason"
+
+// exported returns a block's meta as files have it.
+func exported(m *block.Meta) *block.Meta {
+	if m == nil || m.Vendor[keyReason] == nil {
+		return m
+	}
+	c := *m
+	c.Vendor = maps.Clone(m.Vendor)
+	delete(c.Vendor, keyReason)
+	return &c
 }
 
 // texts writes the blocks of a message, and its error if it failed.

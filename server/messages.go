@@ -96,8 +96,6 @@ func (s *server) getMessage(w http.ResponseWriter, r *http.Request) error {
 type reading struct {
 	msg, conversation string
 	after             uint64
-	// dialect is empty for our own.
-	dialect string
 }
 
 func (at *reading) name(h http.Header) {
@@ -122,10 +120,6 @@ func (s *server) getEvents(w http.ResponseWriter, r *http.Request) error {
 
 // reading finds out what a request for events wants to read; nil is nothing.
 func (s *server) reading(r *http.Request) (*reading, error) {
-	dialect := r.URL.Query().Get("dialect")
-	if _, known := dialects[dialect]; dialect != "" && !known {
-		return nil, invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": dialectNames()})
-	}
 	after, err := cursor(r)
 	if err != nil {
 		return nil, err
@@ -144,7 +138,7 @@ func (s *server) reading(r *http.Request) (*reading, error) {
 	if after > last {
 		return nil, invalid("There is no such event yet.", map[string]any{"field": "after", "last": last})
 	}
-	return &reading{msg: m.ID, conversation: m.Conversation, after: after, dialect: dialect}, nil
+	return &reading{msg: m.ID, conversation: m.Conversation, after: after}, nil
 }
 
 func (s *server) getTrajectory(w http.ResponseWriter, r *http.Request) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
+	"github.com/inlay-ui/inlay/wire/ubp"
 )
 
 // call is what is known of one request.
@@ -24,11 +25,13 @@ type call struct {
 	trace string
 	route string
 	// quiet routes are probes and the page's files.
-	quiet  bool
-	lang   string
-	caller tool.Caller
-	owner  store.Owner
-	rec    *recorder
+	quiet bool
+	lang  string
+	// dialect is what events are written in; empty is our own.
+	dialect string
+	caller  tool.Caller
+	owner   store.Owner
+	rec     *recorder
 }
 
 type callKey struct{}
@@ -182,14 +185,38 @@ func languageOf(r *http.Request) string {
 
 // caps returns what the client of a request says it can draw: the X-Blocks
 // header, or the capabilities parameter where no header can be set.
+//
+// In the UI Block Protocol the parameter is the declaration, and goes before
+// the header. It has that protocol's grammar, which knows no short names and no
+// blanks, and a client that declares nothing draws nothing.
 func (s *server) caps(r *http.Request) block.Caps {
-	if list, ok := r.Header["X-Blocks"]; ok {
-		return s.Registry.Negotiate(strings.Join(list, ","), true)
-	}
-	if q := r.URL.Query(); q.Has("capabilities") {
-		return s.Registry.Negotiate(strings.Join(q["capabilities"], ","), true)
+	header, inHeader := r.Header["X-Blocks"]
+	param, inQuery := r.URL.Query()["capabilities"]
+	strict := callOf(r).dialect == ubp.Name
+	switch {
+	case inQuery && (strict || !inHeader):
+		return s.Registry.Negotiate(strings.Join(param, ","), !strict)
+	case inHeader:
+		return s.Registry.Negotiate(strings.Join(header, ","), true)
+	case strict:
+		return s.Registry.Negotiate("", false)
 	}
 	return block.Caps{}
+}
+
+// declared refuses a malformed capability where the installation wants it so.
+func (s *server) declared(r *http.Request) error {
+	if !s.StrictCapabilities {
+		return nil
+	}
+	if bad := s.caps(r).Rejected; len(bad) > 0 {
+		return &answer{
+			status: http.StatusBadRequest, code: codeInvalidToken,
+			message: fmt.Sprintf("The capability %q is malformed; capabilities are namespace.name@major.", bad[0]),
+			details: map[string]any{"rejected": bad},
+		}
+	}
+	return nil
 }
 
 // unprefixed returns the path without its version for those routes that

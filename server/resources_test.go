@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/schema"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/store/memory"
@@ -346,6 +347,27 @@ func TestExport(t *testing.T) {
 	res = r.request("GET", "/v1/conversations/"+empty.ID+"/export", nil, "Accept-Language", "zh")
 	if d := res.Header.Get("Content-Disposition"); d != `attachment; filename="conversation.md"; filename*=UTF-8''%E6%9C%AA%E5%91%BD%E5%90%8D%E4%BC%9A%E8%AF%9D.md` {
 		t.Errorf("without a title: %s", d)
+	}
+}
+
+// A note for developers is in the streams, where a developer reads it, and in
+// no file that people hand on.
+func TestExportLeavesReasonsOut(t *testing.T) {
+	r := newRig(t)
+	events := []event.Event{
+		{Seq: 1, Group: 1, Type: event.Start, Msg: "m_1", Data: json.RawMessage(`{"conversationId":"c_1","ts":1736000000000}`)},
+		{Seq: 2, Group: 1, Type: event.BlockEnd, Msg: "m_1", Block: "b_1", Data: json.RawMessage(`{"type":"metric","version":1,"payload":{"items":[{"label":"Sales","value":1}]},"fallback":"Sales 1","meta":{"vendor":{"minara/reason":"they asked twice","acme/theme":"dark"}}}`)},
+		{Seq: 3, Group: 1, Type: event.Done, Msg: "m_1", Data: json.RawMessage(`{"finishReason":"stop","usage":{"inputTokens":1,"outputTokens":2}}`)},
+	}
+	conversation := r.seed(events)
+	for _, format := range []string{"md", "txt", "json", "html"} {
+		b := string(r.body(r.request("GET", "/v1/conversations/"+conversation+"/export?format="+format, nil)))
+		if !strings.Contains(b, "Sales") || strings.Contains(b, "minara/reason") || strings.Contains(b, "they asked twice") || (format == "json") != strings.Contains(b, "acme/theme") {
+			t.Errorf("%s:\n%s", format, b)
+		}
+	}
+	if m := want[messageBody](r, 200, "GET", "/v1/messages/m_1", nil); string(m.Blocks[0].Meta.Vendor["minara/reason"]) != `"they asked twice"` {
+		t.Errorf("the message has %s", m.Blocks[0].Meta.Vendor)
 	}
 }
 

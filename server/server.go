@@ -16,6 +16,7 @@ import (
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/turn"
+	"github.com/inlay-ui/inlay/wire/ubp"
 )
 
 // Turns starts, stops and repeats what is written to the log. *turn.Runner
@@ -200,11 +201,12 @@ func New(cfg Config) (http.Handler, error) {
 func (s *server) table() []route {
 	routes := []route{
 		{"POST", "/v1/chat", working, s.postChat},
+		{"POST", "/v1/chat/stream", working, s.in(ubp.Name, s.postChatStream)},
 		{"POST", "/v1/chat/actions", working, s.postAction},
-		{"POST", "/v1/chat/blocks/{blockId}/retry", working, s.postBlockRetry},
-		{"POST", "/v1/chat/blocks/{blockId}/refresh", working, s.postBlockRefresh},
+		{"POST", "/v1/chat/blocks/{blockId}/retry", working, s.asked(s.postBlockRetry)},
+		{"POST", "/v1/chat/blocks/{blockId}/refresh", working, s.asked(s.postBlockRefresh)},
 		{"GET", "/v1/messages/{id}", authenticated, s.getMessage},
-		{"GET", "/v1/messages/{id}/events", authenticated, s.getEvents},
+		{"GET", "/v1/messages/{id}/events", authenticated, s.asked(s.getEvents)},
 		{"GET", "/v1/messages/{id}/trajectory", authenticated, s.getTrajectory},
 		{"POST", "/v1/messages/{id}/stop", authenticated, s.postStop},
 		{"POST", "/v1/messages/{id}/feedback", authenticated, s.postFeedback},
@@ -274,17 +276,7 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a a
 	if err := s.identify(r, a == working); err != nil {
 		return err
 	}
-	if !s.StrictCapabilities {
-		return nil
-	}
-	if bad := s.caps(r).Rejected; len(bad) > 0 {
-		return &answer{
-			status: http.StatusBadRequest, code: codeInvalidToken,
-			message: fmt.Sprintf("The capability %q is malformed; capabilities are namespace.name@major.", bad[0]),
-			details: map[string]any{"rejected": bad},
-		}
-	}
-	return nil
+	return s.declared(r)
 }
 
 // identify finds out who sent a request and counts it.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -22,10 +23,7 @@ func (s *server) encoder(r *http.Request, msg, conversation string) (*native.Enc
 
 // reader makes the encoder that a stream is written by.
 func (s *server) reader(r *http.Request, at *reading) (wire.Encoder, error) {
-	name := at.dialect
-	if name == "" {
-		name = native.Name
-	}
+	name := cmp.Or(callOf(r).dialect, native.Name)
 	enc, err := dialects[name](wire.View{
 		Dialect: name, Version: r.URL.Query().Get("version"), Caps: s.caps(r), Registry: s.Registry,
 		Locale: callOf(r).lang, Tools: true, Reasoning: true,
