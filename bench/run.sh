@@ -9,7 +9,7 @@ mkdir -p "$out/bin"
 rm -f "$out/figures.jsonl"
 ulimit -n "$(ulimit -Hn)"
 
-items=${*:-path memory idle latency store writer resume durability preview encode page}
+items=${*:-path memory idle latency store writer resume recommender durability preview encode page}
 wants() { [[ " $items " == *" $1 "* ]]; }
 
 before=$(cut -d' ' -f1-3 /proc/loadavg)
@@ -26,7 +26,7 @@ if wants path || wants memory; then
 fi
 
 failed=0
-for item in path memory idle latency store writer resume; do
+for item in path memory idle latency store writer resume recommender; do
 	if wants $item; then
 		"$out/bin/load" -out "$out" -bin "$out/bin" -node "$node" -only $item || failed=1
 	fi

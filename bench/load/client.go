@@ -167,3 +167,17 @@ func (s *stream) readText(size int) error {
 	}
 	return err
 }
+
+// readTo reads to the line that names an event of the native dialect.
+func (s *stream) readTo(event string) error {
+	want := "event: " + event
+	for {
+		line, err := s.body.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("read to %s: %w", event, err)
+		}
+		if strings.TrimRight(line, "\n") == want {
+			return nil
+		}
+	}
+}

@@ -563,3 +563,68 @@ func (b *bench) resume() error {
 	}
 	return nil
 }
+
+// recommender compares when the end of the text is read with a recommender that
+// thinks for a while behind it and without one, for a client that draws what it
+// suggests.
+func (b *bench) recommender() error {
+	const deltas, answers, thinks = 100, 100, 100 * time.Millisecond
+	names := []string{"with a recommender", "without"}
+	args := [][]string{{"-recommend", thinks.String()}, nil}
+	ends := make([][]time.Duration, len(names))
+	var rest []time.Duration
+	procs := make([]*process, len(names))
+	defer func() {
+		for _, p := range procs {
+			if p != nil {
+				p.stop()
+			}
+		}
+	}()
+	for i := range procs {
+		p, err := b.ours(append([]string{"-coalesce", "-1ns"}, args[i]...)...)
+		if err != nil {
+			return err
+		}
+		procs[i] = p
+	}
+	for n := range answers + 10 {
+		for i, p := range procs {
+			began := time.Now()
+			s, err := p.open("POST", "/v1/chat?capabilities=minara.feature_recommendation@1", ask(fmt.Sprintf("deltas=%d", deltas)))
+			if err != nil {
+				return err
+			}
+			err = s.readTo("text_end")
+			end := time.Now()
+			if err == nil && i == 0 {
+				err = s.readTo("block_end") // the suggestion
+			}
+			if err == nil {
+				err = s.readTo("done")
+			}
+			s.close()
+			if err != nil {
+				return fmt.Errorf("%s: %w", names[i], err)
+			}
+			if n < 10 { // compiled and warm
+				continue
+			}
+			ends[i] = append(ends[i], end.Sub(began))
+			if i == 0 {
+				rest = append(rest, time.Since(end))
+			}
+		}
+	}
+	note := fmt.Sprintf("%d answers of %d deltas in turn, request to the end of the text read", answers, deltas)
+	for i, name := range names {
+		if err := b.add(figure{Item: "recommender", What: "end of the text, " + name + ", p50", Value: millis(median(ends[i])), Unit: "ms", Digits: 2, Note: note}); err != nil {
+			return err
+		}
+	}
+	if err := b.add(figure{Item: "recommender", What: "end of the text, with / without", Value: float64(median(ends[0])) / float64(median(ends[1])), Unit: "×", Digits: 2, Bar: 1.1}); err != nil {
+		return err
+	}
+	return b.add(figure{Item: "recommender", What: "end of the turn after the end of the text, p50", Value: millis(median(rest)), Unit: "ms", Digits: 1,
+		Note: fmt.Sprintf("the recommender thinks for %s", thinks)})
+}

@@ -37,6 +37,7 @@ var items = []struct {
 	{"store", (*bench).storeCost},
 	{"writer", (*bench).writer},
 	{"resume", (*bench).resume},
+	{"recommender", (*bench).recommender},
 }
 
 func main() {

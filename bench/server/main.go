@@ -2,7 +2,8 @@
 // as fast, or as slowly, as a measurement wants. Everything else is the real
 // thing: configuration, HTTP, turns, log and store.
 //
-// The question says what the answer is: "deltas=500 every=50ms".
+// The question says what the answer is: "deltas=500 every=50ms". With -recommend
+// a recommender looks at every answer for that long and then suggests a page.
 package main
 
 import (
@@ -40,6 +41,7 @@ func run() error {
 	data := flag.String("data", "", "data directory; a temporary one when empty")
 	backend := flag.String("store", "sqlite", "sqlite or memory")
 	coalesce := flag.Duration("coalesce", 0, "limits.coalesce: 0 is the default, -1ns is off")
+	recommend := flag.Duration("recommend", 0, "time that the recommender takes; 0 is none")
 	flag.Parse()
 
 	dir := *data
@@ -51,9 +53,12 @@ func run() error {
 		defer os.RemoveAll(dir)
 	}
 	off := false
-	llm := &fixed{gate: make(chan struct{})}
+	llm := &fixed{gate: make(chan struct{}), recommend: *recommend}
+	recommends := *recommend > 0
 	cfg := inlay.Config{
 		Data: dir, LLM: llm, Demo: &off, Limits: inlay.LimitsConfig{Coalesce: *coalesce},
+		Allow:       inlay.AllowConfig{Routes: []string{"/sales"}},
+		Recommender: inlay.RecommenderConfig{Enabled: &recommends, Timeout: 30 * time.Second},
 	}
 	switch *backend {
 	case "sqlite":
@@ -89,8 +94,9 @@ func run() error {
 
 // fixed answers with numbered words.
 type fixed struct {
-	mu   sync.Mutex
-	gate chan struct{}
+	mu        sync.Mutex
+	gate      chan struct{}
+	recommend time.Duration
 }
 
 // control opens the gate, tells what memory is used for and serves profiles.
@@ -189,6 +195,9 @@ East leads with **a third** of all sales, *North* follows and South is last. The
 
 // Stream implements model.Model.
 func (m *fixed) Stream(ctx context.Context, req model.Request, on func(model.Delta) error) (model.Response, error) {
+	if req.ToolChoice != model.ToolAuto {
+		return m.suggest(ctx, req)
+	}
 	a, err := parse(req.Messages[len(req.Messages)-1].Content)
 	if err != nil {
 		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: err.Error()}
@@ -239,4 +248,18 @@ func (m *fixed) Stream(ctx context.Context, req model.Request, on func(model.Del
 		return model.Response{Text: text.String()}, ctx.Err()
 	}
 	return model.Response{Text: text.String(), Finish: model.FinishStop, Usage: model.Usage{InputTokens: 10, OutputTokens: a.deltas}}, nil
+}
+
+// suggest answers the recommender after its time.
+func (m *fixed) suggest(ctx context.Context, req model.Request) (model.Response, error) {
+	select {
+	case <-ctx.Done():
+		return model.Response{}, ctx.Err()
+	case <-time.After(m.recommend):
+	}
+	const arguments = `{"items":[{"label":"Sales","hint":null,"icon":"chart","kind":"route","target":"/sales"}],"reason":"it was asked for"}`
+	return model.Response{
+		Calls:  []model.Call{{ID: "1", Name: string(req.ToolChoice), Arguments: []byte(arguments), Raw: arguments}},
+		Finish: model.FinishToolCalls, Usage: model.Usage{InputTokens: 10, OutputTokens: 10},
+	}, nil
 }
