@@ -1,4 +1,5 @@
-import type { ToolActivity } from "@inlay-ui/client";
+import { InlayClient, type Message, type ToolActivity } from "@inlay-ui/client";
+import { InlayProvider } from "@inlay-ui/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { type ReactNode, useRef, useState } from "react";
@@ -9,10 +10,14 @@ import { EmptyState } from "../src/components/EmptyState.tsx";
 import { ErrorNote } from "../src/components/ErrorNote.tsx";
 import { SignIn } from "../src/components/SignIn.tsx";
 import { ToolLines, toolLine } from "../src/components/ToolLines.tsx";
+import { Turn } from "../src/components/Turn.tsx";
 import { type Lang, TextContext, translator } from "../src/i18n/index.ts";
-import { conversation } from "./samples.ts";
+import { conversation, message } from "./samples.ts";
 
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
 
 function show(children: ReactNode, lang: Lang = "en") {
   return render(<TextContext value={{ lang, t: translator(lang) }}>{children}</TextContext>);
@@ -95,13 +100,14 @@ describe("Composer", () => {
 
 describe("ConversationRow", () => {
   const nothing = () => undefined;
-  const row = (running: string | undefined, waiting: boolean) => {
+  const row = (running: string | undefined, waiting: boolean, answered = false) => {
     const { container } = show(
       <ConversationRow
         conversation={{ ...conversation("c1", "2026-03-01T10:00:00Z", "Exports"), running }}
         href="#/c/c1"
         current={false}
         waiting={waiting}
+        answered={answered}
         renaming={false}
         onPicked={nothing}
         onRename={nothing}
@@ -119,6 +125,48 @@ describe("ConversationRow", () => {
     ["m1", true, ["Answering"]],
   ] as const)("marks what runs (%s) or waits (%s)", (running, waiting, marks) => {
     expect(row(running, waiting)).toEqual(marks);
+  });
+
+  it("does not mark an answer that is complete, whatever the server still does", () => {
+    expect(row("m1", false, true)).toEqual([]);
+  });
+});
+
+describe("Turn", () => {
+  const nothing = () => undefined;
+  const turn = (change: Partial<Message>) => {
+    vi.stubGlobal("matchMedia", undefined);
+    show(
+      <InlayProvider client={new InlayClient()}>
+        <Turn
+          message={message(change)}
+          position={2}
+          count={2}
+          busy={false}
+          editing={false}
+          toolDetails={false}
+          actions={{
+            regenerate: nothing,
+            edit: nothing,
+            selectBranch: nothing,
+            startEdit: nothing,
+            feedback: async () => undefined,
+            loadTrajectory: async () => undefined,
+            announce: nothing,
+          }}
+        />
+      </InlayProvider>,
+    );
+    const tools = screen.queryAllByRole("button", { name: "Answer again" }).length > 0;
+    return { busy: screen.getByRole("article").getAttribute("aria-busy"), tools };
+  };
+
+  it("is busy and has no tools while it is answered", () => {
+    expect(turn({ status: "running" })).toEqual({ busy: "true", tools: false });
+  });
+
+  it("is as if it were over when the answer is complete", () => {
+    expect(turn({ status: "running", answered: true })).toEqual({ busy: "false", tools: true });
   });
 });
 
