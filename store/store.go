@@ -94,9 +94,18 @@ type Log interface {
 	Trim(ctx context.Context, before time.Time) error
 }
 
+// The kinds of Signal.
+const (
+	// SignalStop asks the turn to end.
+	SignalStop = "stop"
+	// SignalNext says that the next question is there: a turn whose answer is
+	// whole ends at once.
+	SignalNext = "next"
+)
+
 // Signal is a word to the owner of a running turn, from any instance.
 type Signal struct {
-	// Kind is "stop".
+	// Kind is one of the Signal constants.
 	Kind string `json:"kind"`
 	By   string `json:"by,omitempty"`
 }

@@ -462,6 +462,39 @@ func TestNextQuestionDoesNotWaitForTheRecommender(t *testing.T) {
 	}
 }
 
+// TestNextQuestionAtAnotherInstance expects the same of a question that another
+// instance over the same store is asked, and that one whose answer is still being
+// written to be refused there at once.
+func TestNextQuestionAtAnotherInstance(t *testing.T) {
+	a := newAsking(t, turn.Config{}, nil, []step{{text: wholeAnswer}}, step{hold: true})
+	cfg := turn.Config{Store: a.store, Model: &script{steps: []step{{text: "Half of ", hold: true}}}, Tools: a.tools, Registry: registry(t), Limits: turn.Limits{Coalesce: -1}}
+	other, err := turn.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := a.start(turn.Request{Text: "How?", Caps: caps(t, card)})
+	a.asked(1)
+	next, err := other.Start(t.Context(), turn.Request{Owner: alice, Conversation: first.Conversation, Text: "And the fee?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, st := a.wait(first); st.Status != event.StatusDone || text(st) != wholeAnswer {
+		t.Errorf("%s %q", st.Status, text(st))
+	}
+	_, err = a.runner.Start(t.Context(), turn.Request{Owner: alice, Conversation: first.Conversation, Text: "And now?"})
+	var te *turn.Error
+	if !errors.As(err, &te) || te.Code != turn.CodeTurnRunning || te.Msg != next.Msg {
+		t.Errorf("beside an answer that is being written: %v", err)
+	}
+	if _, err := a.runner.Stop(t.Context(), alice, next.Msg); err != nil {
+		t.Error(err)
+	}
+	if _, st := a.wait(next); st.Status != event.StatusCancelled {
+		t.Errorf("%s", st.Status)
+	}
+	a.over()
+}
+
 // TestAnswerToAQuestionDoesNotWaitForTheRecommender expects a paused turn to go
 // on while the recommender thinks about another answer of the conversation.
 func TestAnswerToAQuestionDoesNotWaitForTheRecommender(t *testing.T) {

@@ -478,9 +478,12 @@ func (t *run) listen(ctx context.Context, cancel context.CancelCauseFunc) {
 			}
 			return
 		}
-		if s.Kind == "stop" {
+		switch s.Kind {
+		case store.SignalStop:
 			cancel(errStopped)
 			return
+		case store.SignalNext:
+			t.r.cutShort(t.message.ID)
 		}
 	}
 }

@@ -302,30 +302,85 @@ func (r *Runner) start(ctx context.Context, req Request) (Started, error) {
 }
 
 // hurry ends what the turn of a message does after its answer is whole, and
-// waits until nothing of it runs any more. It reports false, without waiting,
-// when the answer is still being written or another instance writes it.
+// waits until nothing of it runs any more. It reports false when the answer is
+// still being written.
 func (r *Runner) hurry(ctx context.Context, msg string) bool {
-	r.mu.Lock()
-	a := r.running[msg]
-	if a != nil && a.answered && a.hurry != nil {
-		a.hurry(errNext)
-	}
-	here := a != nil && a.answered
-	r.mu.Unlock()
+	a := r.cutShort(msg)
 	switch {
-	case here:
-		select {
-		case <-a.over:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	case a != nil:
+	case a == nil:
+		return r.hurryElsewhere(ctx, msg)
+	case !a.answered:
 		return false
 	}
-	// It may have ended since it was found in the way.
-	m, err := r.cfg.Store.MessageOf(ctx, msg)
-	return err == nil && m.Status != event.StatusRunning
+	select {
+	case <-a.over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// cutShort ends what a turn that runs here does after its answer is whole, and
+// returns the turn as it was; nil for none.
+func (r *Runner) cutShort(msg string) *active {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.running[msg]
+	if a == nil {
+		return nil
+	}
+	if a.hurry != nil {
+		a.hurry(errNext)
+	}
+	was := *a
+	return &was
+}
+
+// hurryWait is how long another instance is given to end a turn whose answer is
+// whole.
+const hurryWait = 2 * time.Second
+
+// hurryElsewhere is hurry for a turn that another instance runs, or that has
+// ended since it was found in the way. That the text has ended is all that is
+// known of it here.
+func (r *Runner) hurryElsewhere(ctx context.Context, msg string) bool {
+	asked := false
+	for end := time.Now().Add(hurryWait); time.Now().Before(end); {
+		m, err := r.cfg.Store.MessageOf(ctx, msg)
+		if err != nil || m.Status != event.StatusRunning {
+			return err == nil
+		}
+		if !asked {
+			if !r.textEnded(ctx, msg) || r.cfg.Store.Send(ctx, msg, store.Signal{Kind: store.SignalNext}) != nil {
+				return false
+			}
+			asked = true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(retryEvery):
+		}
+	}
+	return false
+}
+
+// textEnded reports whether the end of a text is the last that a message's log
+// says.
+func (r *Runner) textEnded(ctx context.Context, msg string) bool {
+	last, open, err := r.cfg.Store.Last(ctx, msg)
+	if err != nil || !open || last == 0 {
+		return false
+	}
+	for ev, err := range r.cfg.Store.Read(ctx, msg, last-1) {
+		if err != nil {
+			return false
+		}
+		if ev.Seq == last {
+			return ev.Type == event.TextEnd
+		}
+	}
+	return false
 }
 
 // answered says that the answer of a run is whole. hurry, which may be nil, ends
@@ -553,7 +608,7 @@ func (r *Runner) signalStop(ctx context.Context, owner store.Owner, msg string) 
 		a.stop(errStopped)
 		return nil
 	}
-	return r.cfg.Store.Send(ctx, msg, store.Signal{Kind: "stop", By: owner.User})
+	return r.cfg.Store.Send(ctx, msg, store.Signal{Kind: store.SignalStop, By: owner.User})
 }
 
 // Shutdown refuses new turns and waits for the running ones, those whose answer
