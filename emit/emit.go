@@ -1,5 +1,6 @@
 // Package emit is the one way into the log: it numbers events, joins text,
-// checks blocks against capability, schema, caps and size, and appends.
+// checks blocks against capability, schema, caps, size and where they lead, and
+// appends.
 //
 // A Stream writes one group of a message. It may import block, event and
 // store. It must never know of models, tools or HTTP; whoever produces a block
