@@ -6,22 +6,30 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/inlay-ui/inlay"
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/model/openai"
 	"github.com/inlay-ui/inlay/model/scripted"
 )
 
-// TestDemoAnswersItsSuggestions asks what the empty page offers, in both
-// languages, and expects whole answers made of finished blocks.
-func TestDemoAnswersItsSuggestions(t *testing.T) {
-	llm, err := scripted.New(scripted.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+// demoServer is the demonstration behind HTTP, answering at once.
+type demoServer struct {
+	*testing.T
+	url string
+	// all declares every block type there is.
+	all string
+}
+
+func startDemo(t *testing.T, llm model.Model) *demoServer {
+	t.Helper()
 	app, err := inlay.New(inlay.Config{Data: t.TempDir(), LLM: llm, Log: inlay.LogConfig{Level: "error"}})
 	if err != nil {
 		t.Fatal(err)
@@ -37,49 +45,119 @@ func TestDemoAnswersItsSuggestions(t *testing.T) {
 	})
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	call := func(method, path, lang string, body any) (http.Header, []byte) {
-		t.Helper()
-		raw, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
+	d := &demoServer{T: t, url: srv.URL}
+	var list struct {
+		Blocks []struct {
+			Type    string
+			Version int
 		}
-		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, bytes.NewReader(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept-Language", lang)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		got, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode >= 300 {
-			t.Fatalf("%s %s: %d %s, %v", method, path, resp.StatusCode, got, err)
-		}
-		return resp.Header, got
 	}
+	_, raw := d.call("GET", "/v1/blocks", nil, nil)
+	if err := json.Unmarshal(raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	var tokens []string
+	for _, b := range list.Blocks {
+		tokens = append(tokens, b.Type+"@"+strconv.Itoa(b.Version))
+	}
+	d.all = strings.Join(tokens, ",")
+	return d
+}
+
+func (d *demoServer) call(method, path string, head map[string]string, body any) (http.Header, []byte) {
+	d.Helper()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		d.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(d.Context(), method, d.url+path, bytes.NewReader(raw))
+	if err != nil {
+		d.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range head {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		d.Fatalf("%s %s: %d %s, %v", method, path, resp.StatusCode, got, err)
+	}
+	return resp.Header, got
+}
+
+// demoAnswer is a whole answer and the stream that it came by.
+type demoAnswer struct {
+	Status event.Status
+	Blocks []block.Block
+	stream string
+}
+
+// kinds are the types of the blocks.
+func (a demoAnswer) kinds() []string {
+	kinds := []string{}
+	for _, b := range a.Blocks {
+		kinds = append(kinds, b.Type)
+	}
+	return kinds
+}
+
+// text is what the answer says.
+func (a demoAnswer) text() string {
+	var all []string
+	for _, b := range a.Blocks {
+		var text string
+		if b.Type == "text" && json.Unmarshal(b.Payload, &text) == nil {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// ask asks a question as a client that draws the named types; nil declares
+// nothing.
+func (d *demoServer) ask(lang, question string, blocks *string) demoAnswer {
+	d.Helper()
+	head := map[string]string{"Accept-Language": lang}
+	if blocks != nil {
+		head["X-Blocks"] = *blocks
+	}
+	got, stream := d.call("POST", "/v1/chat", head, map[string]any{"input": map[string]string{"text": question}})
+	a := demoAnswer{stream: string(stream)}
+	_, raw := d.call("GET", "/v1/messages/"+got.Get("X-Message-Id"), head, nil)
+	if err := json.Unmarshal(raw, &a); err != nil {
+		d.Fatal(err)
+	}
+	return a
+}
+
+func newScripted(t *testing.T) *scripted.Model {
+	t.Helper()
+	m, err := scripted.New(scripted.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestDemoAnswersItsSuggestions asks what the empty page offers, in both
+// languages, and expects whole answers made of finished blocks.
+func TestDemoAnswersItsSuggestions(t *testing.T) {
+	d := startDemo(t, newScripted(t))
 	seen := map[string]bool{}
 	for _, lang := range []string{"en", "zh"} {
 		var config struct{ Suggestions []struct{ Text string } }
-		_, raw := call("GET", "/v1/client-config", lang, nil)
+		_, raw := d.call("GET", "/v1/client-config", map[string]string{"Accept-Language": lang}, nil)
 		if err := json.Unmarshal(raw, &config); err != nil || len(config.Suggestions) < 8 {
 			t.Fatalf("%s: %s, %v", lang, raw, err)
 		}
 		for _, s := range config.Suggestions {
-			head, _ := call("POST", "/v1/chat", lang, map[string]any{"input": map[string]string{"text": s.Text}})
-			var m struct {
-				Status event.Status
-				Blocks []block.Block
-			}
-			_, raw := call("GET", "/v1/messages/"+head.Get("X-Message-Id"), lang, nil)
-			if err := json.Unmarshal(raw, &m); err != nil {
-				t.Fatal(err)
-			}
-			kinds, shown := []string{}, false
-			for _, b := range m.Blocks {
-				kinds = append(kinds, b.Type)
+			a, shown := d.ask(lang, s.Text, &d.all), false
+			for _, b := range a.Blocks {
 				seen[b.Type] = true
 				shown = shown || b.Type != "text"
 				// One of them shows a failure, and says so.
@@ -87,14 +165,136 @@ func TestDemoAnswersItsSuggestions(t *testing.T) {
 					t.Errorf("%s: a %s is %s: %+v", s.Text, b.Type, b.Status, b.Err)
 				}
 			}
-			if m.Status != event.StatusDone && m.Status != event.StatusPaused || !shown {
-				t.Errorf("%s: %s with %v", s.Text, m.Status, kinds)
+			if a.Status != event.StatusDone && a.Status != event.StatusPaused || !shown {
+				t.Errorf("%s: %s with %v", s.Text, a.Status, a.kinds())
 			}
 		}
 	}
-	for _, kind := range []string{"text", "chart", "table", "query", "form", "file", "image", "card_list", "confirm"} {
+	for _, kind := range []string{"text", "chart", "table", "query", "form", "file", "image", "card_list", "confirm", block.FeatureRecommendationName} {
 		if !seen[kind] {
 			t.Errorf("no suggestion shows a %s", kind)
+		}
+	}
+}
+
+// card reads the buttons of an answer's card: where each leads.
+func (d *demoServer) card(a demoAnswer) (b block.Block, r block.Recommendation, targets []string) {
+	d.Helper()
+	for _, each := range a.Blocks {
+		if each.Type != block.FeatureRecommendationName {
+			continue
+		}
+		if b.ID != "" {
+			d.Errorf("two cards: %v", a.kinds())
+		}
+		b = each
+		if err := json.Unmarshal(b.Payload, &r); err != nil {
+			d.Error(err)
+		}
+		for _, i := range r.Items {
+			to := i.Action.To()
+			targets = append(targets, string(to.Kind)+" "+to.Value)
+		}
+	}
+	return b, r, targets
+}
+
+// TestDemoLeadsOn expects, after answers that lead somewhere, one card at the
+// end for clients that draw it, and nothing for others and after other
+// answers. It is the same with the model behind its own endpoint.
+func TestDemoLeadsOn(t *testing.T) {
+	profile, err := openai.LookupProfile("openai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote, err := openai.New(openai.Config{
+		BaseURL: "http://demo.invalid/v1", Name: scripted.Name, Profile: profile,
+		HTTPClient: &http.Client{Transport: scripted.RoundTripper(newScripted(t).Handler())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, llm := range map[string]model.Model{"in the process": newScripted(t), "over the wire": remote} {
+		t.Run(name, func(t *testing.T) {
+			d := startDemo(t, llm)
+			for _, test := range []struct {
+				lang, question, label string
+				targets               []string
+			}{
+				{"en", "How do I deposit?", "Open the deposit", []string{"modal deposit"}},
+				{"zh", "怎么入金？", "打开入金", []string{"modal deposit"}},
+				{"en", "How do I withdraw?", "Open the withdrawal", []string{"modal withdraw"}},
+				{"zh", "怎么提现", "打开提现", []string{"modal withdraw"}},
+				{"en", "Where can I see all block types?", "Open the gallery", []string{"route /gallery"}},
+				{"zh", "在哪里可以看到所有的块类型", "打开组件库", []string{"route /gallery"}},
+				{"en", "Which commands are there?", "Sales of 2026Q3", []string{"slash /sales 2026Q3"}},
+				{"zh", "有哪些命令", "2026Q3 销售额", []string{"slash /sales 2026Q3"}},
+				{"en", "Where does the data come from?", "Labor statistics", []string{"external https://www.bls.gov/cps/", "external https://data.gov/"}},
+				{"zh", "数据从哪里来", "美国劳工统计局", []string{"external https://www.bls.gov/cps/", "external https://data.gov/"}},
+			} {
+				a := d.ask(test.lang, test.question, &d.all)
+				b, r, targets := d.card(a)
+				if a.Status != event.StatusDone || !slices.Equal(a.kinds(), []string{"text", block.FeatureRecommendationName}) || !slices.Equal(targets, test.targets) || r.Items[0].Label != test.label {
+					t.Errorf("%s: %s, %v, %+v", test.question, a.Status, a.kinds(), r)
+					continue
+				}
+				if b.Meta.Producer != emit.ProducerRecommender || b.Meta.Position != "after_text" || b.Fallback == "" {
+					t.Errorf("%s: %+v", test.question, b)
+				}
+				// The text ends before the card is thought of, and the answer after it.
+				ended, shown, done := strings.Index(a.stream, "event: text_end\n"), strings.Index(a.stream, "event: block_end\n"), strings.Index(a.stream, "event: done\n")
+				if ended < 0 || shown < ended || done < shown || strings.Contains(a.stream, "event: block_start\n") {
+					t.Errorf("%s: %s", test.question, a.stream)
+				}
+			}
+			for _, question := range []string{
+				"What is this?", "Show me the SQL", "给我看 SQL", "Think before you answer", "Show what Markdown can do", "Show the Q3 sales by region", "/sales 2026Q3",
+			} {
+				if a := d.ask("en", question, &d.all); a.Status != event.StatusDone || slices.Contains(a.kinds(), block.FeatureRecommendationName) {
+					t.Errorf("%s: %v", question, a.kinds())
+				}
+			}
+			others := "chart@1,table@1"
+			for _, blocks := range []*string{nil, &others} {
+				a := d.ask("en", "How do I deposit?", blocks)
+				if a.Status != event.StatusDone || !slices.Equal(a.kinds(), []string{"text"}) || strings.Contains(a.stream, "event: block_end") {
+					t.Errorf("without the capability: %v, %s", a.kinds(), a.stream)
+				}
+			}
+		})
+	}
+}
+
+// TestDemoShowsACardItself asks the question on which the model shows a card
+// by its own hand, and answers with a link where the client draws none.
+func TestDemoShowsACardItself(t *testing.T) {
+	d := startDemo(t, newScripted(t))
+	others := "chart@1,table@1"
+	for _, test := range []struct{ lang, question, link string }{
+		{"en", "Take me to the block gallery", "[the block gallery](/gallery)"},
+		{"zh", "打开组件库", "[组件库](/gallery)"},
+	} {
+		a := d.ask(test.lang, test.question, &d.all)
+		b, _, targets := d.card(a)
+		if !slices.Equal(a.kinds(), []string{"text", block.FeatureRecommendationName, "text"}) || !slices.Equal(targets, []string{"route /gallery"}) || b.Meta.Producer != emit.ProducerModel || strings.Contains(a.text(), test.link) {
+			t.Errorf("%s: %v, %+v, %q", test.question, a.kinds(), b, a.text())
+		}
+		for _, blocks := range []*string{nil, &others} {
+			if a := d.ask(test.lang, test.question, blocks); slices.Contains(a.kinds(), block.FeatureRecommendationName) || !strings.Contains(a.text(), test.link) {
+				t.Errorf("%s without the capability: %v, %q", test.question, a.kinds(), a.text())
+			}
+		}
+	}
+}
+
+// TestDemoTakesItsCommand sends what the card of commands puts into the box.
+func TestDemoTakesItsCommand(t *testing.T) {
+	d := startDemo(t, newScripted(t))
+	for lang, title := range map[string]string{"en": "2026Q3 sales by region", "zh": "2026Q3 各区域销售额"} {
+		a := d.ask(lang, "/sales 2026Q3", &d.all)
+		i := slices.IndexFunc(a.Blocks, func(b block.Block) bool { return b.Type == "chart" })
+		if a.Status != event.StatusDone || i < 0 || a.Blocks[i].Status != block.StatusDone || !strings.Contains(string(a.Blocks[i].Payload), title) {
+			t.Errorf("%s: %s with %v", lang, a.Status, a.kinds())
 		}
 	}
 }
