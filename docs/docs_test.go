@@ -526,7 +526,8 @@ func TestTypeScriptImports(t *testing.T) {
 		}
 		exports[name] = text
 	}
-	statement := regexp.MustCompile(`import (?:type )?\{([^}]+)\} from "(@inlay-ui/[a-z]+)"`)
+	exports["@inlay-ui/client/validate"] = read(t, "web/packages/client/src/validate.ts")
+	statement := regexp.MustCompile(`import (?:type )?\{([^}]+)\} from "(@inlay-ui/[a-z/]+)"`)
 	n := 0
 	for _, e := range slices.Concat(examples(t, "tsx complete"), examples(t, "ts complete")) {
 		for _, m := range statement.FindAllStringSubmatch(e.text, -1) {

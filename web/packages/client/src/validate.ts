@@ -404,9 +404,9 @@ export function targetKey(action: TargetAction): string {
 /** A number as people write amounts: `$1,000.50`, `2k`, `5%`. */
 const amount = /^\p{Sc}?(?=[.,_]*[0-9])[0-9.,_]+[%kmb]?$/u;
 
-/** In small letters one by one, without what depends on the letters beside them. */
+/** In small letters one by one, each a single one, without what depends on the letters beside them. */
 function lower(text: string): string {
-  return Array.from(text, (letter) => letter.toLowerCase()).join("");
+  return Array.from(text, (letter) => Array.from(letter.toLowerCase())[0]).join("");
 }
 
 /** The path as routes are compared by: without one slash at its end, escapes in one spelling. */
