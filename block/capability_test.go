@@ -3,6 +3,7 @@ package block
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -131,4 +132,64 @@ func FuzzParseToken(f *testing.F) {
 			t.Fatalf("%q gives %+v", s, tok)
 		}
 	})
+}
+
+// TestTokenLimits: each limit is kept, and what is over one takes nothing else
+// with it.
+func TestTokenLimits(t *testing.T) {
+	long := strings.Repeat("a", MaxTokenSegment)
+	for s, ok := range map[string]bool{
+		long + "." + long + "@1":         true,
+		long + "a.b@1":                   false,
+		"a." + long + "b@1":              false,
+		"a." + long + "." + long + "@1":  true,
+		"a.b@2147483647":                 true,
+		"a.b@2147483648":                 false,
+		"a.b@" + strings.Repeat("9", 40): false,
+		"a.b@1.0.0":                      false,
+		"a.b@+1":                         false,
+		"a.b@1@1":                        false,
+		"a..b@1":                         false,
+		"a.b.@1":                         false,
+		"a.b@１":                          false,
+		"а.b@1":                          false, // a Cyrillic а
+		"a.b\u200b@1":                    false,
+		"a.b@1\n":                        false,
+	} {
+		if _, err := ParseToken(s); (err == nil) != ok {
+			t.Errorf("%.80q: %v, want accepted: %v", s, err, ok)
+		}
+	}
+
+	many := make([]string, MaxTokens+3)
+	for i := range many {
+		many[i] = fmt.Sprintf("acme.t%d@1", i)
+	}
+	tokens, rejected := ParseTokens("Bad,"+strings.Join(many, ","), false)
+	if len(tokens) != MaxTokens || tokens[MaxTokens-1].String() != many[MaxTokens-1] ||
+		!slices.Equal(rejected, append([]string{"Bad"}, many[MaxTokens:]...)) {
+		t.Errorf("%d tokens, the rest is %v", len(tokens), rejected)
+	}
+}
+
+// TestSameTokenTwice: saying something again, or in another order, changes
+// nothing.
+func TestSameTokenTwice(t *testing.T) {
+	r := builtins(t)
+	want := r.Negotiate("inlay.chart@1,minara.feature_recommendation@1", false)
+	for _, list := range []string{
+		"minara.feature_recommendation@1,inlay.chart@1",
+		"inlay.chart@1,minara.feature_recommendation@1,inlay.chart@1,inlay.chart@2,minara.feature_recommendation@9",
+		",,inlay.chart@1,,minara.feature_recommendation@1,",
+	} {
+		if got := r.Negotiate(list, false); !slices.Equal(got.Tokens, want.Tokens) || len(got.Rejected) > 0 {
+			t.Errorf("%s: %v, %v, want %v", list, got.Tokens, got.Rejected, want.Tokens)
+		}
+	}
+	if len(want.Tokens) != 2 || !want.Can(FeatureRecommendationName, 1) || want.Can(FeatureRecommendationName, 2) {
+		t.Errorf("negotiated %v", want.Tokens)
+	}
+	if r.Negotiate("feature_recommendation@1", true).Can(FeatureRecommendationName, 1) {
+		t.Error("a short name is one of the built-in namespace only")
+	}
 }

@@ -276,3 +276,38 @@ func TestRecommendationInMarkdown(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsOfARecommendation: the published schema and the program name the
+// same limits and icons.
+func TestLimitsOfARecommendation(t *testing.T) {
+	type limits struct {
+		MaxItems, MaxLength int
+		Enum                []string
+	}
+	var schema struct {
+		Properties struct{ Items limits }
+		Defs       map[string]struct{ Properties map[string]limits } `json:"$defs"`
+	}
+	if err := json.Unmarshal(FeatureRecommendation().Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	item := schema.Defs["item"].Properties
+	for what, pair := range map[string][2]int{
+		"items":   {schema.Properties.Items.MaxItems, MaxRecommendationItems},
+		"label":   {item["label"].MaxLength, MaxRecommendationLabel},
+		"hint":    {item["hint"].MaxLength, MaxRecommendationHint},
+		"route":   {schema.Defs["route"].Properties["target"].MaxLength, MaxRoute},
+		"command": {schema.Defs["slash"].Properties["command"].MaxLength, MaxCommand},
+		"url":     {schema.Defs["external"].Properties["url"].MaxLength, MaxURL},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %d in the schema, %d in the program", what, pair[0], pair[1])
+		}
+	}
+	if icons := item["icon"].Enum; !slices.Equal(icons, RecommendationIcons()) {
+		t.Errorf("icons %v in the schema, %v in the program", icons, RecommendationIcons())
+	}
+	if modals := schema.Defs["modal"].Properties["name"].Enum; !slices.Equal(modals, DefaultModals()) {
+		t.Errorf("modals %v in the schema, %v in the program", modals, DefaultModals())
+	}
+}
