@@ -34,7 +34,7 @@ const members: Record<string, string> = {
 };
 
 function action({ kind, value }: Target): TargetAction {
-  return { kind, [members[kind] ?? "value"]: value } as TargetAction;
+  return { kind, [members[kind] ?? "value"]: value } as unknown as TargetAction;
 }
 
 describe("targets", () => {
