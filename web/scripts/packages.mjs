@@ -1,7 +1,8 @@
 // Builds packages/client and packages/react for publishing: JavaScript and
-// types beside each other in dist/, style sheets copied as they are.
+// types beside each other in dist/, style sheets copied as they are. Fails when
+// something that a package exports was not built.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -31,5 +32,11 @@ for (const name of ["client", "react"]) {
   }
   if (existsSync(`${dir}/src/styles`)) {
     cpSync(`${dir}/src/styles`, `${dir}/dist/styles`, { recursive: true });
+  }
+  const { exports } = JSON.parse(readFileSync(`${dir}/package.json`, "utf8"));
+  for (const [entry, files] of Object.entries(exports)) {
+    for (const file of Object.values(files)) {
+      if (!existsSync(`${dir}/${file}`)) throw new Error(`${name}: ${entry} lacks ${file}`);
+    }
   }
 }
