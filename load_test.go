@@ -205,6 +205,9 @@ func TestDoctor(t *testing.T) {
 		}}, []string{"source shop"}},
 		{"bucket that cannot be reached", inlay.Config{Addr: "127.0.0.1:0", Assets: inlay.AssetsConfig{URL: "s3://samples?endpoint=http://127.0.0.1:1&region=x"}}, []string{"files"}},
 		{"model's endpoint", inlay.Config{Addr: "127.0.0.1:0", Model: inlay.ModelConfig{BaseURL: endpoint.URL, Name: "x"}}, []string{"model"}},
+		{"recommender's model", inlay.Config{
+			Addr: "127.0.0.1:0", Model: inlay.ModelConfig{BaseURL: endpoint.URL, Name: "x"}, Recommender: inlay.RecommenderConfig{Model: "y"},
+		}, []string{"model", "recommender"}},
 	} {
 		if got := failing(c.cfg); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q failed, want %q", c.name, got, c.want)

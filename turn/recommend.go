@@ -220,7 +220,7 @@ func (t *run) saveWhole(ctx context.Context) bool {
 }
 
 // errSlow is the cause of a recommender's end that took too long.
-var errSlow = errors.New("the recommender took too long")
+var errSlow error = &model.Error{Code: model.CodeTimeout, Message: "the recommender took too long"}
 
 // askRecommender runs the model call. Neither a panic of the model nor its
 // deafness to ctx can hold the turn.
