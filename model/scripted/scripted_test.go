@@ -223,9 +223,10 @@ func TestDocumentedQuestionsAreAnswered(t *testing.T) {
 
 func TestEveryScenarioRuns(t *testing.T) {
 	number := regexp.MustCompile(`\d+(?:\.\d+)?`)
+	m, other := fresh(t, Options{}), fresh(t, Options{})
 	eachQuestion(t, func(t *testing.T, sc *scenario, q string) {
-		all := converse(t, fresh(t, Options{}), q, false, nil)
-		if again := converse(t, fresh(t, Options{}), q, false, nil); !reflect.DeepEqual(all, again) {
+		all := converse(t, m, q, false, nil)
+		if again := converse(t, other, q, false, nil); !reflect.DeepEqual(all, again) {
 			t.Errorf("two runs differ:\n%+v\n%+v", all, again)
 		}
 		last := all[len(all)-1]
@@ -253,7 +254,7 @@ func TestEveryScenarioRuns(t *testing.T) {
 			}
 		}
 		// The same with tools that fail: no figure of a result may be left.
-		for _, r := range converse(t, fresh(t, Options{}), q, true, nil) {
+		for _, r := range converse(t, m, q, true, nil) {
 			if strings.Contains(r.Text, "1234") || strings.Contains(r.Text, "<no value>") {
 				t.Errorf("figures without a result: %q", r.Text)
 			}
@@ -262,6 +263,7 @@ func TestEveryScenarioRuns(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
+	m := fresh(t, Options{})
 	for _, test := range []struct {
 		question string
 		broken   bool
@@ -294,24 +296,24 @@ func TestAnswers(t *testing.T) {
 		{"Run into the rate limit", false, "the second one went through"},
 		{"Let the model fail", false, ""},
 	} {
-		all := converse(t, fresh(t, Options{}), test.question, test.broken, nil)
+		all := converse(t, m, test.question, test.broken, nil)
 		if last := all[len(all)-1]; !strings.Contains(last.Text, test.want) {
 			t.Errorf("%s: %q, want %q", test.question, last.Text, test.want)
 		}
 	}
-	all := converse(t, fresh(t, Options{}), "Write a long answer", false, nil)
+	all := converse(t, m, "Write a long answer", false, nil)
 	if n := len(all[0].Text); n < 30<<10 || n > 48<<10 {
 		t.Errorf("a long answer has %d bytes", n)
 	}
-	all = converse(t, fresh(t, Options{}), "Drop the connection to the model", false, nil)
+	all = converse(t, m, "Drop the connection to the model", false, nil)
 	if all[0].Finish != model.FinishIncomplete || all[0].Text == "" {
 		t.Errorf("dropped: %+v", all[0])
 	}
-	all = converse(t, fresh(t, Options{}), "Stop at the length limit", false, nil)
+	all = converse(t, m, "Stop at the length limit", false, nil)
 	if all[0].Finish != model.FinishLength {
 		t.Errorf("cut off: %+v", all[0])
 	}
-	all = converse(t, fresh(t, Options{}), "Think before you answer", false, nil)
+	all = converse(t, m, "Think before you answer", false, nil)
 	if strings.Count(all[0].Reasoning, "\n") != 3 {
 		t.Errorf("reasoning %q", all[0].Reasoning)
 	}
