@@ -80,11 +80,7 @@ function ItemButton({ block, item }: { block: Block; item: Item }) {
         {action.kind === "external" && <OutsideMark />}
       </button>
       {described.map(([name, text]) => (
-        <span
-          key={name}
-          id={`${id}-${name}`}
-          className={name === "outside" ? "inlay-visually-hidden" : "inlay-next-hint"}
-        >
+        <span key={name} id={`${id}-${name}`} className="inlay-next-hint">
           {text}
         </span>
       ))}
