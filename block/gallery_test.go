@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden texts of the gallery anew")
+var update = flag.Bool("update", false, "write the golden texts of the gallery and the generated targets anew")
 
 // galleryCase is a block as clients show it in the gallery and draw it in their
 // tests.

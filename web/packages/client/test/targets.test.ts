@@ -52,6 +52,16 @@ describe("targets", () => {
     expect(pathname + search + hash).toBe(value);
   });
 
+  test("those put together at random come to the verdict and the key of the server", () => {
+    const all = rows<Target & { key?: string }>("targets-generated.jsonl");
+    expect(all.length).toBeGreaterThan(1000);
+    for (const { key, rule, ...target } of all) {
+      const problem = checkTarget(action(target), { modals: "any" });
+      const what = problem === null ? targetKey(action(target)) : problem.split(":")[0];
+      expect(what, JSON.stringify(target)).toBe(key ?? rule);
+    }
+  });
+
   test("those of a row are one destination, and no other row's", () => {
     const seen = new Map<string, number>();
     for (const [i, row] of rows<Target[]>("target-keys.jsonl").entries()) {
