@@ -4,6 +4,16 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { setImmediate } from "node:timers/promises";
 
+/**
+ * The text that stands for a folded block where it is not drawn: of one that
+ * leads somewhere a list of links, else its fallback, or what became of it.
+ */
+export function stands(block) {
+  if (block.status !== "error" && block.type === "minara.feature_recommendation")
+    return block.payload.items.map(({ label, action }) => `- [${label}](${action.target})`).join("\n");
+  return block.fallback ?? `[${block.type}: ${block.error.message}]`;
+}
+
 /** Splits a stream into frames. */
 export const frames = (stream) => stream.split(/(?<=\n\n)/).filter((f) => f !== "");
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { after, before, describe, test } from 'node:test'
+import { stands } from '../recorded.mjs'
 
 const golden = new URL('../../wire/aisdk/testdata/golden/', import.meta.url)
 const files = new Set(readdirSync(golden))
@@ -20,11 +21,6 @@ const readers = {
 
 const plain = value => JSON.parse(JSON.stringify(value))
 
-/** The text that stands for a block which the reader does not draw. */
-function instead(block) {
-  return block.fallback ?? `[${block.type}: ${block.error.message}]`
-}
-
 /** The parts of the message that the blocks of a fold are. */
 function blockParts(fold, reader) {
   const parts = []
@@ -38,7 +34,7 @@ function blockParts(fold, reader) {
         else at.set(block.id, parts.push(part) - 1)
         continue
       }
-      const words = block.type === 'text' ? block.payload : instead(block)
+      const words = block.type === 'text' ? block.payload : stands(block)
       if (said.get(block.id) === words) continue
       said.set(block.id, words)
       parts.push({ type: 'text', text: words, state: 'done' })

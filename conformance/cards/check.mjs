@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { frames, serve } from "../recorded.mjs";
+import { frames, serve, stands } from "../recorded.mjs";
 import { MarkdownOnly, Message, drawn, read } from "./reader.mjs";
 
 const golden = new URL("../../wire/cards/testdata/golden/", import.meta.url);
@@ -60,7 +60,7 @@ function wanted(name) {
       cards[block.id] = card(block);
       text.push(`\`\`\`${names[block.type]}@${block.version} id=${block.id}\n${JSON.stringify(block.payload)}\n\`\`\``);
     } else if (block.type === "text") text.push(block.payload);
-    else text.push(block.fallback ?? `[${block.type}: ${block.error.message}]`);
+    else text.push(stands(block));
   }
   const tools = Object.fromEntries(
     (state.tools ?? []).map(({ id, ...rest }) => [id, rest]),

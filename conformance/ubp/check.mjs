@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Message, read } from "./reader.mjs";
-import { frames, serve } from "../recorded.mjs";
+import { frames, serve, stands } from "../recorded.mjs";
 
 const golden = new URL("../../wire/ubp/testdata/golden/", import.meta.url);
 const file = (name) => readFileSync(new URL(name, golden), "utf8");
@@ -49,7 +49,7 @@ function part(block, whole) {
   const i = block.type.lastIndexOf(".");
   const namespace = i < 0 ? "inlay" : block.type.slice(0, i);
   if (block.status !== "done" || !whole || block.type === "app.seat_map")
-    return { text: block.fallback ?? `[${block.type}: ${block.error.message}]` };
+    return { text: stands(block) };
   const _meta = { ...block.meta?.vendor };
   if (block.fallback) _meta["inlay/fallback"] = block.fallback;
   if (block.actions) _meta["inlay/actions"] = block.actions;

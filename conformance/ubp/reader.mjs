@@ -141,7 +141,16 @@ export class Message {
 export async function read(url, message, lastEventId = "") {
   const headers = { accept: "text/event-stream", ...(lastEventId && { "last-event-id": lastEventId }) };
   const response = await fetch(url, { method: lastEventId ? "GET" : "POST", headers });
+  return follow(response, message, lastEventId);
+}
+
+/**
+ * Reads an answer's stream into a message, up to its end or to so many events
+ * that were told, and returns the id to go on after.
+ */
+export async function follow(response, message, lastEventId = "", most = Infinity) {
   expect(response.ok, `status ${response.status}`);
+  expect(/^text\/event-stream\b/.test(response.headers.get("content-type")), "no event stream");
   const events = response.body
     .pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream({ onError: "terminate" }));
@@ -150,6 +159,7 @@ export async function read(url, message, lastEventId = "") {
       expect(event === undefined || event === "message", `an event named ${event}`);
       message.apply(JSON.parse(data));
       if (id !== undefined) lastEventId = id;
+      if (--most <= 0) break; // which also lets the connection go
     }
   } catch (error) {
     if (error?.cause?.code !== "UND_ERR_SOCKET" && error?.code !== "ERR_STREAM_PREMATURE_CLOSE" && error?.message !== "terminated") throw error;
