@@ -141,7 +141,7 @@ func (r *Registry) Register(t Type) error {
 		return fmt.Errorf("register block type %q: a fallback is required", t.Name)
 	}
 	t.Name = ShortName(t.Name)
-	schema, err := CompileSchema("block/"+t.Name, t.Schema)
+	schema, err := t.compile()
 	if err != nil {
 		return fmt.Errorf("register block type %q: %w", t.Name, err)
 	}
@@ -164,6 +164,27 @@ func (r *Registry) Register(t Type) error {
 func reserved(namespace string) bool {
 	root, _, _ := strings.Cut(namespace, ".")
 	return root == BuiltinNamespace || root == "minara"
+}
+
+// builtinSchemas are the compiled schemas of built-in types, by name and text.
+var builtinSchemas sync.Map
+
+// compile compiles the type's schema. Those of built-in types are compiled once
+// in a process: every registry has them, and compiling takes most of its time.
+func (t Type) compile() (*Schema, error) {
+	if t.Source != SourceBuiltin {
+		return CompileSchema("block/"+t.Name, t.Schema)
+	}
+	key := t.Name + "\n" + string(t.Schema)
+	if known, ok := builtinSchemas.Load(key); ok {
+		return known.(*Schema), nil
+	}
+	schema, err := CompileSchema("block/"+t.Name, t.Schema)
+	if err != nil {
+		return nil, err
+	}
+	known, _ := builtinSchemas.LoadOrStore(key, schema)
+	return known.(*Schema), nil
 }
 
 // Lookup returns the type registered under a name and major version. Version 0
