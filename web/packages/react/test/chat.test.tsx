@@ -80,7 +80,8 @@ describe("useChat", () => {
     render(page("c_1", commits));
     await waitFor(() => expect(server.open(running)).toBe(1));
     await screen.findByText("a");
-    await act(() => new Promise((r) => setTimeout(r, 100)));
+    // Until the answer is taken for complete, which is news of its own.
+    await act(() => new Promise((r) => setTimeout(r, 500)));
     const errors = vi.spyOn(console, "error");
     const frames = vi.spyOn(globalThis, "requestAnimationFrame");
     commits.mockClear();

@@ -29,6 +29,7 @@ import {
   checkQuery,
   checkQuestion,
   checkRaw,
+  checkRecommendation,
   checkSteps,
   checkTable,
   checkText,
@@ -149,8 +150,8 @@ export const builtinRenderers: RendererEntry[] = [
   defineRenderer<FeatureRecommendationPayload>({
     type: "minara.feature_recommendation",
     major: 1,
-    // Checks its payload itself: the rules are loaded with it.
     load: () => import("./FeatureRecommendationBlock.tsx"),
+    check: checkRecommendation,
     height: 96,
   }),
 ];

@@ -53,6 +53,17 @@ export function checkCode(payload: unknown): string | null {
     : "lang or source is missing";
 }
 
+/**
+ * Says why a `minara.feature_recommendation` payload cannot be drawn, or null.
+ * What its items lead to is judged by rules that are loaded with its renderer.
+ */
+export function checkRecommendation(payload: unknown): string | null {
+  const items = isObject(payload) ? payload.items : null;
+  return Array.isArray(items) && items.length > 0 && items.every(isObject)
+    ? null
+    : "items are missing";
+}
+
 const texts = (value: Record<string, unknown>, ...names: string[]): boolean =>
   names.every((name) => typeof value[name] === "string");
 
