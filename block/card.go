@@ -106,6 +106,11 @@ func cardText(payload json.RawMessage) string {
 	if decodePayload(payload, &c) != nil {
 		return "[card]"
 	}
+	return c.text()
+}
+
+// text writes the card as plain text.
+func (c Card) text() string {
 	s := c.line()
 	if body := strings.TrimSpace(c.Body); body != "" {
 		s += "\n" + body
@@ -148,7 +153,12 @@ func cardSummary(payload json.RawMessage) string {
 	if decodePayload(payload, &c) != nil {
 		return "[card]"
 	}
-	lines := []string{"card: " + c.head()}
+	return c.summary("card")
+}
+
+// summary writes the card for a model, under what it is.
+func (c Card) summary(name string) string {
+	lines := []string{name + ": " + c.head()}
 	if c.Subtitle != "" {
 		lines = append(lines, oneLine(c.Subtitle))
 	}
@@ -255,6 +265,11 @@ func cardListText(payload json.RawMessage) string {
 	if decodePayload(payload, &l) != nil {
 		return "[card_list]"
 	}
+	return l.text()
+}
+
+// text writes the list as plain text.
+func (l CardList) text() string {
 	rows := make([]string, 0, fallbackRows)
 	for _, it := range l.Items[:min(len(l.Items), fallbackRows)] {
 		rows = append(rows, it.line())
@@ -267,6 +282,10 @@ func cardListMarkdown(payload json.RawMessage) string {
 	if decodePayload(payload, &l) != nil {
 		return "[card_list]"
 	}
+	return l.markdown()
+}
+
+func (l CardList) markdown() string {
 	parts := make([]string, 0, len(l.Items)+1)
 	if l.Title != "" {
 		parts = append(parts, "**"+markdownText(l.Title)+"**\n")
@@ -285,7 +304,15 @@ func cardListSummary(payload json.RawMessage) string {
 	if decodePayload(payload, &l) != nil {
 		return "[card_list]"
 	}
+	return l.summary("")
+}
+
+// summary writes the list for a model, under what it is.
+func (l CardList) summary(name string) string {
 	var lines []string
+	if name != "" {
+		lines = append(lines, name)
+	}
 	if l.Title != "" {
 		lines = append(lines, "title: "+oneLine(l.Title))
 	}
