@@ -65,6 +65,13 @@ const (
 	maxAnswered = 4 << 10
 	// maxRecommendTokens is how much a recommender may write.
 	maxRecommendTokens = 300
+	// maxRecommendBytes is how much of its answer is taken in: so much more than
+	// those tokens come to that whoever writes it does not heed them, and may
+	// never end.
+	maxRecommendBytes = 64 << 10
+	// maxSuggestions is how many items are looked at to find those that a card
+	// has room for.
+	maxSuggestions = 8
 	// maxReason is how many characters of a reason are kept.
 	maxReason = 500
 	// recommendGrace is how long a model that was told to end is waited for, to
@@ -222,6 +229,9 @@ func (t *run) saveWhole(ctx context.Context) bool {
 // errSlow is the cause of a recommender's end that took too long.
 var errSlow error = &model.Error{Code: model.CodeTimeout, Message: "the recommender took too long"}
 
+// errTalkative is the end of a recommender that does not come to one.
+var errTalkative error = &model.Error{Code: model.CodeBadResponse, Message: "the recommender wrote too much"}
+
 // askRecommender runs the model call. Neither a panic of the model nor its
 // deafness to ctx can hold the turn.
 func (t *run) askRecommender(ctx context.Context, req model.Request) (model.Response, error) {
@@ -242,7 +252,13 @@ func (t *run) askRecommender(ctx context.Context, req model.Request) (model.Resp
 			}
 			came <- a
 		}()
-		a.resp, a.err = cfg.Model.Stream(ctx, req, func(model.Delta) error { return nil })
+		wrote := 0
+		a.resp, a.err = cfg.Model.Stream(ctx, req, func(d model.Delta) error {
+			if wrote += len(d.Text) + len(d.Reasoning); wrote > maxRecommendBytes {
+				return errTalkative
+			}
+			return nil
+		})
 	}()
 	var a answer
 	select {
@@ -253,6 +269,14 @@ func (t *run) askRecommender(ctx context.Context, req model.Request) (model.Resp
 		case <-time.After(recommendGrace):
 		}
 		a.err = context.Cause(ctx)
+	}
+	wrote := len(a.resp.Text) + len(a.resp.Reasoning)
+	for _, c := range a.resp.Calls {
+		wrote += len(c.Name) + len(c.Arguments) + len(c.Raw)
+	}
+	if wrote > maxRecommendBytes {
+		a.resp.Text, a.resp.Reasoning, a.resp.Calls = clip(a.resp.Text, maxRecommendBytes), clip(a.resp.Reasoning, maxRecommendBytes), nil
+		a.err = cmp.Or(a.err, errTalkative)
 	}
 	t.r.cfg.Observer.ModelCall(cfg.Model.Info().Name, time.Since(began), a.resp.FirstToken, a.resp.Usage, a.err)
 	return a.resp, a.err
@@ -287,8 +311,12 @@ func (t *run) suggest(ctx context.Context, resp model.Response, err error) verdi
 	if ctx.Err() != nil {
 		return verdict{outcome: OutcomeCut, told: context.Cause(ctx).Error()}
 	}
-	if err == nil && resp.Finish == model.FinishIncomplete {
+	switch {
+	case err != nil:
+	case resp.Finish == model.FinishIncomplete:
 		err = errors.New("the answer broke off") // its calls must not be run
+	case resp.Finish == model.FinishContentFilter:
+		err = errors.New("the answer was filtered")
 	}
 	if err != nil {
 		return verdict{outcome: OutcomeFailed, told: err.Error(), err: err}
@@ -333,6 +361,10 @@ func (r *Runner) judgeSuggestions(list []suggestion) (items []block.Recommendati
 	for i, s := range list {
 		if len(items) == block.MaxRecommendationItems {
 			left = append(left, fmt.Sprintf("item %d: a card has no more than %d", i+1, block.MaxRecommendationItems))
+			break
+		}
+		if i == maxSuggestions {
+			left = append(left, fmt.Sprintf("item %d: no more than %d are looked at", i+1, maxSuggestions))
 			break
 		}
 		target := block.Target{Kind: s.Kind, Value: s.Target}

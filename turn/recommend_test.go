@@ -281,6 +281,11 @@ func TestRecommenderIsSilentInDoubt(t *testing.T) {
 		{"an error", step{err: &model.Error{Code: model.CodeUnavailable, Retryable: true}}, turn.OutcomeFailed, ""},
 		{"a call before an error", step{calls: suggest(toDeposit).calls, err: &model.Error{Code: model.CodeUnavailable}}, turn.OutcomeFailed, ""},
 		{"broken off", step{calls: suggest(toDeposit).calls, finish: model.FinishIncomplete}, turn.OutcomeFailed, ""},
+		{"filtered", step{calls: suggest(toDeposit).calls, finish: model.FinishContentFilter}, turn.OutcomeFailed, ""},
+		{"a text without an end", step{text: strings.Repeat("x", 1<<20), each: 1 << 10, calls: suggest(toDeposit).calls}, turn.OutcomeFailed, ""},
+		{"thoughts without an end", step{reasoning: strings.Repeat("x", 1<<20), calls: suggest(toDeposit).calls}, turn.OutcomeFailed, ""},
+		{"too long a call", suggest(toDeposit + strings.Repeat(","+item("Admin", "route", "/admin"), 1000)), turn.OutcomeFailed, ""},
+		{"a good one behind many", suggest(strings.Repeat(item("Admin", "route", "/admin")+",", 8) + toDeposit), turn.OutcomeRefused, ""},
 		{"no JSON", raw(`{"items":[`), turn.OutcomeFailed, ""},
 		{"wrong types", raw(`{"items":"deposit","reason":""}`), turn.OutcomeFailed, ""},
 		{"a route that is not allowed", suggest(item("Admin", "route", "/admin")), turn.OutcomeRefused, ""},
@@ -326,6 +331,9 @@ func TestRecommenderIsSilentInDoubt(t *testing.T) {
 			}
 			if len(a.rec.requests()) != 1 {
 				t.Errorf("asked %d times", len(a.rec.requests()))
+			}
+			if raw, err := a.store.Trajectory(t.Context(), alice, s.Msg); err != nil || len(raw) > 256<<10 {
+				t.Errorf("%d bytes of trajectory, %v", len(raw), err)
 			}
 			if sub := a.trajectory(s.Msg).SubagentTrajectories; len(sub) != 1 || !strings.Contains(fmt.Sprint(sub[0].Steps[2].Extra), c.outcome) {
 				t.Errorf("trajectory %+v", sub)
