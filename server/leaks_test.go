@@ -69,7 +69,7 @@ func leakTypes() []block.Type {
 // another major, are refreshed in vain, change their state, ask and are
 // annotated.
 func marked(t *rapid.T) []event.Event {
-	types := []string{"text", "text", typeTwo, typeTwo, typeLink, "chart", "question", typeGone}
+	types := []string{"text", "text", typeTwo, typeTwo, typeTwo, typeLink, "chart", "question", typeGone}
 	version := make(map[string]int)
 	open := make(map[string]bool)
 	guard := event.NewGuard("m_1")
@@ -106,6 +106,9 @@ func marked(t *rapid.T) []event.Event {
 			open[id] = false
 		}
 	}
+	state := func(id string) {
+		add(event.BlockState, id, `{"state":{%q:%q},"rev":%d}`, word(), word(), guard.Seq()+10)
+	}
 	end := func() {
 		for i, typ := range types {
 			if id := fmt.Sprint("b_", i); open[id] && typ == "text" {
@@ -138,6 +141,9 @@ func marked(t *rapid.T) []event.Event {
 				version[id] = 2
 			}
 			open[id] = add(event.BlockStart, id, `{"type":%q,"version":%d,"meta":%s}`, typ, version[id], meta()) || open[id]
+			if version[id] == 2 && rapid.Bool().Draw(t, "acted on") {
+				state(id)
+			}
 		case 2:
 			add(event.BlockDelta, id, `{"patch":[{"op":"add","path":"","value":%s},{"op":"add","path":"/rows/-","value":%q}]}`, payload(), word())
 		case 3, 4, 5:
@@ -153,7 +159,7 @@ func marked(t *rapid.T) []event.Event {
 		case 6:
 			fail(id)
 		case 7:
-			add(event.BlockState, id, `{"state":{%q:%q},"rev":%d}`, word(), word(), guard.Seq()+10)
+			state(id)
 		case 8:
 			if typ == "question" {
 				add(event.PendingQuestionStart, id, `{"questionId":%q,"prompt":%q,"options":[{"id":%q,"label":%q}],"schema":{"title":%q},"expiresAt":1736000600000}`, id, word(), word(), word(), word())
@@ -166,7 +172,8 @@ func marked(t *rapid.T) []event.Event {
 			add(event.Done, "", `{"finishReason":%q,"usage":{"inputTokens":1,"outputTokens":2}}`, reason)
 			group++
 			if reason == "paused" {
-				add(event.PendingQuestionEnd, "b_6", `{"questionId":"b_6","status":"answered","answer":%q}`, word())
+				asks := fmt.Sprint("b_", slices.Index(types, "question"))
+				add(event.PendingQuestionEnd, asks, `{"questionId":%q,"status":"answered","answer":%q}`, asks, word())
 			}
 		}
 	}

@@ -8,13 +8,14 @@
 //	text block                    assistant message, id = blockId, content = its text
 //	any other block               activity message, id = blockId, content = the block
 //	                              itself, activityType = its type with its namespace
-//	block the reader cannot draw  assistant message, content = the block's fallback
+//	block the reader cannot draw  assistant message, content = what stands for it
 //	tool call, where asked for    assistant message with one tool call, id =
 //	                              "<msgId>.<toolCallId>", arguments "{}", and a tool
 //	                              message with {"status","durationMs"}
 //	reasoning, where asked for    reasoning messages, id = "<msgId>.r<seq>"; what they
 //	                              hold, joined, is the reasoning
-//	open question of a pause      an interrupt of the run, id = questionId
+//	open question of a pause      an interrupt of the run, id = questionId; of a block
+//	                              that the reader cannot draw, asked in what stands for it
 //
 // Messages stand in the order of their first event. AG-UI has no way to
 // replace a text: where the text of a block changes after it was written (a

@@ -667,6 +667,13 @@ func TestRunsAndOutcomes(t *testing.T) {
 			`finish interrupt b_01990f3a-5c00-7000-8000-000000000002 input_required Which quarter? 2026-07-01T10:10:00Z {"type":"object","properties":{"answer":{"type":"string","enum":["q2","q3"]}},"required":["answer"]}`,
 			"start " + msg + "~2 " + msg + " ", "finish",
 		}},
+		// A client that does not draw questions is asked in the words that stand
+		// for the block.
+		{"pause-and-answer", "text", []string{
+			"start " + msg + "  ",
+			`finish interrupt b_01990f3a-5c00-7000-8000-000000000002 input_required Which quarter? Q2 / Q3 2026-07-01T10:10:00Z {"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}`,
+			"start " + msg + "~2 " + msg + " ", "finish",
+		}},
 	} {
 		if got := runs(c.log, c.reader); !slices.Equal(got, c.want) {
 			t.Errorf("%s as %s:\n%s\nwant\n%s", c.log, c.reader, strings.Join(got, "\n"), strings.Join(c.want, "\n"))

@@ -219,6 +219,80 @@ func TestEveryEventIsOneFrame(t *testing.T) {
 	}
 }
 
+// Of a block that is not drawn a reader has what stands for it, wherever the
+// log speaks of the block.
+func TestNothingOfAHiddenBlock(t *testing.T) {
+	events := log(
+		[3]string{"start", "", `{"conversationId":"c_1","ts":1}`},
+		[3]string{"block_start", "b_q", `{"type":"query","version":1,"meta":{"title":"Title","source":"Source"}}`},
+		[3]string{"block_delta", "b_q", `{"patch":[{"op":"add","path":"","value":{"secret":1}}]}`},
+		[3]string{"block_end", "b_q", `{"type":"query","version":1,"built":true,"digest":"d","fallback":"In words","actions":[{"id":"a","label":"A","kind":"prompt"}],"state":{"s":1}}`},
+		[3]string{"block_state", "b_q", `{"state":{"s":2},"rev":2}`},
+		[3]string{"annotation", "b_q", `{"kind":"ungrounded"}`},
+		[3]string{"pending_question_start", "b_q", `{"questionId":"b_q","prompt":"Which?"}`},
+		[3]string{"block_start", "b_f", `{"type":"query","version":1}`},
+		[3]string{"block_error", "b_f", `{"code":"TOOL_TIMEOUT","message":"Account 4711 did not answer.","retryable":true}`},
+		[3]string{"text_delta", "b_t", `{"delta":"Text."}`},
+		[3]string{"annotation", "b_t", `{"kind":"ungrounded"}`},
+	)
+	const words = "This part of the answer could not be shown."
+	want := map[uint64]string{
+		2:  `block_start {"type":"text","version":1}`,
+		4:  `block_end {"type":"text","version":1,"payload":"In words"}`,
+		7:  `pending_question_start {"questionId":"b_q"}`,
+		8:  `block_start {"type":"text","version":1}`,
+		9:  `block_error {"code":"TOOL_TIMEOUT","message":"` + words + `","retryable":true,"fallback":"[query: Account 4711 did not answer.]"}`,
+		10: `text_delta {"delta":"Text."}`,
+		11: `annotation {"kind":"ungrounded"}`,
+	}
+	frames, _ := read(t, encode(t, views(t)["charts"], events, 1))
+	for _, f := range frames {
+		got := strings.TrimSpace(string(f.Type) + " " + string(f.Data))
+		if got != want[f.Seq] {
+			t.Errorf("event %d is %s, want %s", f.Seq, got, want[f.Seq])
+		}
+	}
+}
+
+// A block that comes back in a major that the reader cannot draw is not told
+// of: its type cannot change under a reader.
+func TestAnotherMajorStaysUntold(t *testing.T) {
+	kind := func(v int) block.Type {
+		return block.Type{Name: "app.card", Version: v, Schema: json.RawMessage(`{}`), Fallback: func(json.RawMessage) string { return "card" }}
+	}
+	r, err := block.NewRegistry(kind(1), kind(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := log(
+		[3]string{"start", "", `{"conversationId":"c_1","ts":1}`},
+		[3]string{"block_end", "b_1", `{"type":"app.card","version":1,"payload":{"n":1},"fallback":"One"}`},
+		[3]string{"done", "", `{"finishReason":"stop","usage":{"inputTokens":1,"outputTokens":2}}`},
+		[3]string{"block_start", "b_1", `{"type":"app.card","version":2}`},
+		[3]string{"block_delta", "b_1", `{"patch":[{"op":"add","path":"/n","value":2}]}`},
+		[3]string{"block_end", "b_1", `{"type":"app.card","version":2,"payload":{"n":2},"fallback":"Two"}`},
+		[3]string{"block_state", "b_1", `{"state":{},"rev":2}`},
+		[3]string{"done", "", `{"finishReason":"stop","usage":{"inputTokens":0,"outputTokens":0}}`},
+	)
+	view := wire.View{Registry: r, Caps: r.Negotiate("app.card@1", false)}
+	_, state := read(t, encode(t, view, events, 0))
+	if b := state.Blocks[0]; len(state.Blocks) != 1 || b.Version != 1 || string(b.Payload) != `{"n":1}` || b.Status != block.StatusDone || b.State != nil {
+		t.Errorf("block %+v", b)
+	}
+	enc, err := native.New(view, wire.Run{Msg: msg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Read anew, it is the text that stands for it.
+	f := event.NewFolder(msg)
+	for _, ev := range events {
+		f.Apply(ev)
+	}
+	if b := enc.Degrade(f.State().Blocks)[0]; b.Type != "text" || string(b.Payload) != `"Two"` || b.State != nil {
+		t.Errorf("stored block %+v", b)
+	}
+}
+
 func TestCutAnywhereAndResumed(t *testing.T) {
 	events := sample()
 	for name, view := range views(t) {

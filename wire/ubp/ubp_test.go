@@ -256,6 +256,65 @@ func TestMeta(t *testing.T) {
 	}
 }
 
+// Who made a block is told where the block does not say so itself, and what is
+// ours nobody else says.
+func TestMetaOfProducers(t *testing.T) {
+	for meta, want := range map[string]string{
+		`{"producer":"recommender"}`:                                         `{"minara/source":"recommender"}`,
+		`{"producer":"connector","vendor":{"minara/source":"skill"}}`:        `{"minara/source":"skill"}`,
+		`{"vendor":{"inlay/state":{"locked":true},"inlay/url":"forged"}}`:    ``,
+		`{"vendor":{"acme/x":1,"inlay/actions":[{"id":"pay"}]},"title":"x"}`: `{"acme/x":1}`,
+	} {
+		parts, _ := read(t, write(t, views(t)["charts"], log([3]string{"block_end", "x", `{"type":"chart","version":1,"payload":{},"meta":` + meta + `}`}), 0))
+		got := ""
+		if len(parts[0].block.Meta) > 0 {
+			raw, err := json.Marshal(parts[0].block.Meta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = string(raw)
+		}
+		if got != want {
+			t.Errorf("%s is written %s, want %s", meta, got, want)
+		}
+	}
+}
+
+// A block that is run again is not sent while its payload is half of one and
+// half of another: what is done with it meanwhile is told with what comes of it.
+func TestStateWhileRunAgain(t *testing.T) {
+	chart := [3]string{"block_end", "x", `{"type":"chart","version":1,"payload":{"n":1},"fallback":"One"}`}
+	again := [][3]string{
+		chart, {"block_start", "x", `{"type":"chart","version":1}`}, {"block_delta", "x", `{"patch":[{"op":"replace","path":"/n","value":2}]}`},
+		{"block_state", "x", `{"state":{"picked":1},"rev":2}`},
+	}
+	if _, types := read(t, write(t, views(t)["charts"], log(again...), 0)); len(types) != 2 {
+		t.Errorf("sent while it is run again: %v", types)
+	}
+	for end, want := range map[[3]string]string{
+		{"block_end", "x", `{"type":"chart","version":1,"payload":{"n":3},"fallback":"Three"}`}: `{"n":3}`,
+		{"block_error", "x", `{"code":"TOOL_TIMEOUT","message":"Too late.","retryable":true}`}:  `{"n":1}`,
+	} {
+		parts, _ := read(t, write(t, views(t)["charts"], log(append(slices.Clone(again), end)...), 0))
+		if b := parts[0].block; len(parts) != 1 || string(b.Data) != want || string(b.Meta["inlay/state"]) != `{"picked":1}` {
+			t.Errorf("%s: %+v", end[0], b)
+		}
+	}
+}
+
+func TestQuestionOfABlockThatIsNotDrawn(t *testing.T) {
+	events := log([3]string{"block_end", "q", `{"type":"question","version":1,"payload":{"prompt":"Which?"},"fallback":"Which? Q2 / Q3"}`},
+		[3]string{"pending_question_start", "q", `{"questionId":"q","prompt":"Which?","options":[{"id":"q2"}],"expiresAt":5}`})
+	for reader, want := range map[string]string{
+		"whole": `{"questionId":"q","prompt":"Which?","options":[{"id":"q2"}],"expiresAt":5}`,
+		"text":  `{"questionId":"q","expiresAt":5}`,
+	} {
+		if got, want := write(t, views(t)[reader], events, 2), "id: 3\ndata: {\"type\":\"pending_question_start\",\"data\":"+want+"}\n\n"; got != want {
+			t.Errorf("%s: got %s, want %s", reader, got, want)
+		}
+	}
+}
+
 func TestLargePayloadIsCut(t *testing.T) {
 	rows := `{"order":"S-1"}` + strings.Repeat(`,{"order":"S-1"}`, 10000)
 	events := log([3]string{"block_end", "x", `{"type":"table","version":1,"payload":{"columns":[{"field":"order","label":"Order"}],"rows":[` + rows + `]},"fallback":"Orders"}`})
@@ -282,7 +341,7 @@ func TestSnapshot(t *testing.T) {
 					continue
 				}
 				st := f.State()
-				snap := event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status}
+				snap := event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status, TS: 1736000000000, ConversationID: "c_1"}
 				enc, err := ubp.New(view, wire.Run{Msg: events[0].Msg, Conversation: "c_1"})
 				if err != nil {
 					t.Fatal(err)
@@ -314,7 +373,7 @@ func TestSnapshot(t *testing.T) {
 					rest.Apply(ev)
 				}
 				_, types := read(t, string(out))
-				if types[0] != "start" {
+				if types[0] != "start" || !strings.HasPrefix(string(out), `data: {"type":"start","data":{"ts":1736000000000,"session_id":"c_1",`) {
 					t.Fatalf("%s begins with %s", name, types[0])
 				}
 				if last := types[len(types)-1]; last != "done" && last != "error" {
