@@ -105,6 +105,12 @@ func (t *run) runCalls(ctx context.Context, calls []model.Call) []outcome {
 			run()
 			continue
 		}
+		if p.emit {
+			// It waits for nobody, and of the model's own blocks those that it
+			// named first stand first and take the places.
+			run()
+			continue
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()

@@ -231,3 +231,23 @@ func TestUnknownArgumentsOfTheEmitTool(t *testing.T) {
 		t.Errorf("the model was told %q", told)
 	}
 }
+
+// TestModelsBlocksStandInItsOrder expects the blocks of one step in the order
+// that the model named them in, and the places to go to the first.
+func TestModelsBlocksStandInItsOrder(t *testing.T) {
+	var calls []model.Call
+	for _, s := range strings.Split("abcdefgh", "") {
+		calls = append(calls, emitCall("c-"+s, `{"type":"acme.note@1","data":{"text":"`+s+`"}}`))
+	}
+	r := newEmitting(t, turn.Config{Limits: turn.Limits{Optional: 6}}, nil, step{calls: calls}, step{text: "Done."})
+	_, st := r.wait(r.start(turn.Request{Text: "Notes?", Caps: emittable(t).Negotiate("acme.note@1", true)}))
+	var got []string
+	for _, b := range st.Blocks {
+		if b.Type == "acme.note" {
+			got = append(got, string(b.Payload))
+		}
+	}
+	if got := strings.Join(got, ""); got != `{"text":"a"}{"text":"b"}{"text":"c"}{"text":"d"}{"text":"e"}{"text":"f"}` {
+		t.Errorf("shown %s", got)
+	}
+}
