@@ -167,6 +167,12 @@ func checkRecommendation(payload json.RawMessage) error {
 		return &SchemaError{Violations: []Violation{{Message: err.Error()}}}
 	}
 	var v violations
+	if name := repeated(json.NewDecoder(bytes.NewReader(payload))); name != "" {
+		// Here the last one counts, and nobody knows which one counts for those
+		// who read it.
+		v.add("", "the member %s is there more than once in an object", clip(name, 80))
+		return v.err()
+	}
 	var ids unique
 	first := make(map[string]int)
 	for i, it := range r.Items {
@@ -283,6 +289,33 @@ func checkMembers(d *json.Decoder, depth int) error {
 	}
 	_, err = d.Token()
 	return err
+}
+
+// repeated is the name of a member that an object of the next value has more
+// than once; empty when there is none.
+func repeated(d *json.Decoder) string {
+	open, err := d.Token()
+	if err != nil || open != json.Delim('{') && open != json.Delim('[') {
+		return ""
+	}
+	seen := make(map[json.Token]bool)
+	for d.More() {
+		if open == json.Delim('{') {
+			name, err := d.Token()
+			if err != nil {
+				return ""
+			}
+			if seen[name] {
+				return fmt.Sprintf("%q", name)
+			}
+			seen[name] = true
+		}
+		if name := repeated(d); name != "" {
+			return name
+		}
+	}
+	_, _ = d.Token() // the end of what was opened
+	return ""
 }
 
 func recommendationTargets(payload json.RawMessage) []Target {

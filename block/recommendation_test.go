@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -309,5 +310,26 @@ func TestLimitsOfARecommendation(t *testing.T) {
 	}
 	if modals := schema.Defs["modal"].Properties["name"].Enum; !slices.Equal(modals, DefaultModals()) {
 		t.Errorf("modals %v in the schema, %v in the program", modals, DefaultModals())
+	}
+}
+
+// TestNoMemberTwice: readers of JSON do not agree on which of two members of one
+// name counts, so what is judged here need not be what a client follows.
+func TestNoMemberTwice(t *testing.T) {
+	r := recommending(t)
+	const item = `{"id":"a","label":"A","action":{"kind":"route","target":"/wallet"}}`
+	for name, payload := range map[string]string{
+		"target":  `{"items":[{"id":"a","label":"A","action":{"kind":"route","target":"//evil.example","target":"/wallet"}}]}`,
+		"action":  `{"items":[{"id":"a","label":"A","action":{"kind":"route","target":"//evil.example"},"action":{"kind":"route","target":"/wallet"}}]}`,
+		"items":   `{"items":[{"id":"a","label":"A","action":{"kind":"route","target":"//evil.example"}}],"items":[` + item + `]}`,
+		"escaped": `{"items":[{"id":"a","label":"A","action":{"kind":"route","t\u0061rget":"//evil.example","target":"/wallet"}}]}`,
+		"params":  `{"items":[{"id":"a","label":"A","action":{"kind":"modal","name":"deposit","params":{"a":[{"b":1,"b":2}]}}}]}`,
+	} {
+		if err := r.Validate(FeatureRecommendationName, 1, json.RawMessage(payload)); err == nil || !strings.Contains(err.Error(), "more than once") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := r.Validate(FeatureRecommendationName, 1, json.RawMessage(`{"items":[`+item+`,`+strings.NewReplacer(`"a"`, `"b"`, "wallet", "other").Replace(item)+`]}`)); err != nil {
+		t.Error(err)
 	}
 }
