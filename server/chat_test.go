@@ -194,6 +194,16 @@ func TestStrictCapabilities(t *testing.T) {
 	r.rest(r.ask("", "hello", "X-Blocks", "chart@1,unknown@7"))
 }
 
+// TestGarbledDeclaration expects one that cannot be read to be a declaration all
+// the same: without any, all blocks are sent.
+func TestGarbledDeclaration(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.StrictCapabilities = true })
+	body := map[string]any{"input": map[string]string{"text": "hello"}}
+	for _, query := range []string{"?capabilities=%zz", "?capabilities=table@1;chart@1", "?x=1&capabilities=%"} {
+		r.refused(400, "invalid_capability_token", "POST", "/v1/chat"+query, body)
+	}
+}
+
 func TestOneTurnPerConversation(t *testing.T) {
 	r := newRig(t)
 	s := r.ask("", "hold on")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -191,7 +192,7 @@ func languageOf(r *http.Request) string {
 // blanks, and a client that declares nothing draws nothing.
 func (s *server) caps(r *http.Request) block.Caps {
 	header, inHeader := r.Header["X-Blocks"]
-	param, inQuery := r.URL.Query()["capabilities"]
+	param, inQuery := capabilities(r.URL.RawQuery)
 	strict := callOf(r).dialect == ubp.Name
 	switch {
 	case inQuery && (strict || !inHeader):
@@ -202,6 +203,23 @@ func (s *server) caps(r *http.Request) block.Caps {
 		return s.Registry.Negotiate("", false)
 	}
 	return block.Caps{}
+}
+
+// capabilities are the values of that parameter of a query. One that cannot be
+// decoded is a declaration all the same, of a token that is malformed: net/url
+// drops it, and whoever declares nothing is sent every block.
+func capabilities(query string) (values []string, ok bool) {
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if name, err := url.QueryUnescape(name); err != nil || name != "capabilities" {
+			continue
+		}
+		if plain, err := url.QueryUnescape(value); err == nil {
+			value = plain
+		}
+		values, ok = append(values, value), true
+	}
+	return values, ok
 }
 
 // declared refuses a malformed capability where the installation wants it so.
