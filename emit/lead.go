@@ -156,9 +156,9 @@ func (b *Block) mayLead(t block.Target, own []string) *Refusal {
 // allowed lists the destinations for the hint of a refusal.
 func allowed(d block.Destinations) string {
 	if d.Empty() {
-		return "; none is allowed"
+		return "; none is allowed."
 	}
-	return ", which are:\n" + clip(d.String(), maxAllowed)
+	return ". Allowed are:\n" + clip(d.String(), maxAllowed) + "\nand nothing else."
 }
 
 // vendor are the members of Meta that belong to vendors, as far as they fit.
