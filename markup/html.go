@@ -1,0 +1,531 @@
+package markup
+
+import "bytes"
+
+// htmlState says where in raw HTML or an autolink the scanner is.
+type htmlState uint8
+
+const (
+	htmlOff       htmlState = iota
+	htmlNone                // it is no HTML, but may be a mail address
+	htmlOpen                // behind the <
+	htmlName                // a tag's name, or an autolink's scheme
+	htmlURI                 // an autolink behind its scheme
+	htmlBlanks              // between attributes
+	htmlKey                 // an attribute's name
+	htmlAfterKey            // behind it
+	htmlEquals              // before its value
+	htmlBare                // a value without quotes
+	htmlQuoted              // one in quotes
+	htmlValued              // behind one in quotes
+	htmlSlash               // before the > of an empty tag
+	htmlClose               // behind the </
+	htmlCloseName           // the name of a closing tag
+	htmlCloseEnd            // behind it
+	htmlBang                // behind the <!
+	htmlDash                // behind the <!-
+	htmlComment             // a comment
+	htmlQuestion            // a processing instruction
+	htmlDeclare             // a declaration
+	htmlCData               // a CDATA section, or what may become one
+)
+
+// mailState says where in an address in angle brackets the scanner is.
+type mailState uint8
+
+const (
+	mailOff mailState = iota
+	mailLocal
+	mailDot    // a part of the domain begins
+	mailPart   // in one
+	mailHyphen // behind its hyphen
+)
+
+// maxMailPart is how long a part of a domain may be.
+const maxMailPart = 63
+
+// htmlScan follows what may be raw HTML or an autolink within a line. It is not
+// text, and a backtick in it opens no code span, which is known only at its
+// end; so it is followed beside the text that it may turn out not to be.
+type htmlScan struct {
+	state  htmlState
+	mail   mailState
+	quote  byte
+	size   int
+	part   int  // the length of the part of a mail address's domain
+	scheme bool // the name may be a scheme
+	name   bool // the name may be a tag's
+	tag    bool // it is an opening or closing tag
+	lead   bool // a paragraph begins with it
+	inner  bool // a < was seen inside
+}
+
+func (h *htmlScan) on() bool { return h.state != htmlOff }
+
+func (h *htmlScan) begin(lead bool) {
+	*h = htmlScan{state: htmlOpen, mail: mailLocal, lead: lead}
+}
+
+// step takes the first byte of one more character.
+func (h *htmlScan) step(c byte) scanned {
+	if h.state == htmlOff {
+		return scanOff
+	}
+	mail := h.stepMail(c)
+	html := scanFailed
+	if h.state != htmlNone {
+		html = h.stepHTML(c)
+	}
+	switch {
+	case mail == scanDone, html == scanDone:
+		return scanDone
+	case html == scanOn:
+		return scanOn
+	case mail == scanOn:
+		h.state = htmlNone
+		return scanOn
+	}
+	return scanFailed
+}
+
+func (h *htmlScan) stepHTML(c byte) scanned {
+	blank := c == ' ' || c == '\t' || c == '\r' || c == '\n'
+	switch h.state {
+	case htmlOpen:
+		switch {
+		case letter(c):
+			h.state, h.size, h.scheme, h.name = htmlName, 1, true, true
+		case c == '/':
+			h.state = htmlClose
+		case c == '!':
+			h.state = htmlBang
+		case c == '?':
+			h.state, h.size = htmlQuestion, 0
+		default:
+			return scanFailed
+		}
+	case htmlName:
+		if c == ':' && h.scheme && h.size >= 2 {
+			h.state = htmlURI
+			break
+		}
+		word := letter(c) || digit(c) || c == '-'
+		if h.name && !word {
+			if blank || c == '/' || c == '>' {
+				return h.attribute(c, blank)
+			}
+		}
+		h.size++
+		h.name = h.name && word
+		h.scheme = h.scheme && h.size <= 32 && (word || c == '+' || c == '.')
+		if !h.name && !h.scheme {
+			return scanFailed
+		}
+	case htmlURI:
+		switch {
+		case c == '>':
+			return scanDone
+		case c <= ' ', c == '<', c == 0x7F:
+			return scanFailed
+		}
+	case htmlBlanks:
+		if blank {
+			break
+		}
+		return h.key(c)
+	case htmlKey:
+		switch {
+		case letter(c), digit(c), c == '_', c == '.', c == ':', c == '-':
+		case c == '=':
+			h.state = htmlEquals
+		case blank:
+			h.state = htmlAfterKey
+		default:
+			return h.attribute(c, blank)
+		}
+	case htmlAfterKey:
+		switch {
+		case blank:
+		case c == '=':
+			h.state = htmlEquals
+		default:
+			return h.key(c)
+		}
+	case htmlEquals:
+		switch {
+		case blank:
+		case c == '"', c == '\'':
+			h.state, h.quote = htmlQuoted, c
+		case c == '=', c == '<', c == '>', c == '`':
+			return scanFailed
+		default:
+			h.state = htmlBare
+		}
+	case htmlBare:
+		switch {
+		case blank:
+			h.state = htmlBlanks
+		case c == '>':
+			h.tag = true
+			return scanDone
+		case c == '"', c == '\'', c == '=', c == '<', c == '`':
+			return scanFailed
+		}
+	case htmlQuoted:
+		if c == h.quote {
+			h.state = htmlValued
+		}
+		h.inner = h.inner || c == '<'
+	case htmlValued:
+		return h.attribute(c, blank)
+	case htmlSlash:
+		if c == '>' {
+			h.tag = true
+			return scanDone
+		}
+		return scanFailed
+	case htmlClose:
+		if !letter(c) {
+			return scanFailed
+		}
+		h.state = htmlCloseName
+	case htmlCloseName, htmlCloseEnd:
+		switch {
+		case c == '>':
+			h.tag = true
+			return scanDone
+		case blank:
+			h.state = htmlCloseEnd
+		case h.state == htmlCloseEnd, !letter(c) && !digit(c) && c != '-':
+			return scanFailed
+		}
+	case htmlBang:
+		switch {
+		case c == '-':
+			h.state = htmlDash
+		case c == '[':
+			h.state, h.size = htmlCData, 0
+		case letter(c):
+			h.state = htmlDeclare
+		default:
+			return scanFailed
+		}
+	case htmlDash:
+		if c != '-' {
+			return scanFailed
+		}
+		// The dashes that open an empty comment also close it: <!-->, <!--->.
+		h.state, h.size = htmlComment, 2
+	case htmlComment:
+		h.inner = h.inner || c == '<'
+		switch {
+		case c == '-':
+			h.size = min(h.size+1, 2)
+		case c == '>' && h.size >= 2:
+			return scanDone
+		default:
+			h.size = 0
+		}
+	case htmlQuestion:
+		h.inner = h.inner || c == '<'
+		if c == '>' && h.size > 0 {
+			return scanDone
+		}
+		h.size = 0
+		if c == '?' {
+			h.size = 1
+		}
+	case htmlDeclare:
+		h.inner = h.inner || c == '<'
+		if c == '>' {
+			return scanDone
+		}
+	case htmlCData:
+		h.inner = h.inner || c == '<'
+		return h.cdata(c)
+	}
+	return scanOn
+}
+
+// attribute takes what follows a name or a value.
+func (h *htmlScan) attribute(c byte, blank bool) scanned {
+	switch {
+	case blank:
+		h.state = htmlBlanks
+	case c == '/':
+		h.state = htmlSlash
+	case c == '>':
+		h.tag = true
+		return scanDone
+	default:
+		return scanFailed
+	}
+	return scanOn
+}
+
+// key takes what follows blanks: another attribute, or the end.
+func (h *htmlScan) key(c byte) scanned {
+	if letter(c) || c == '_' || c == ':' {
+		h.state = htmlKey
+		return scanOn
+	}
+	return h.attribute(c, false)
+}
+
+const cdataOpen = "CDATA["
+
+// cdata takes a byte of a CDATA section; size counts the bytes of its opening,
+// and then, beyond those, of its end.
+func (h *htmlScan) cdata(c byte) scanned {
+	if h.size < len(cdataOpen) {
+		if c != cdataOpen[h.size] {
+			return scanFailed
+		}
+		h.size++
+		return scanOn
+	}
+	switch {
+	case c == ']':
+		h.size = min(h.size+1, len(cdataOpen)+2)
+	case c == '>' && h.size == len(cdataOpen)+2:
+		return scanDone
+	default:
+		h.size = len(cdataOpen)
+	}
+	return scanOn
+}
+
+var mailBytes = byteSet(".!#$%&'*+/=?^_`{|}~-")
+
+func (h *htmlScan) stepMail(c byte) scanned {
+	word := letter(c) || digit(c)
+	switch h.mail {
+	case mailLocal:
+		switch {
+		case c == '@' && h.state != htmlOpen:
+			h.mail = mailDot
+		case c == '@', !word && !mailBytes[c]:
+			h.mail = mailOff
+		}
+	case mailDot:
+		if h.mail, h.part = mailPart, 1; !word {
+			h.mail = mailOff
+		}
+	case mailPart, mailHyphen:
+		h.part++
+		switch {
+		case h.part > maxMailPart && c != '.' && c != '>':
+			h.mail = mailOff
+		case word:
+			h.mail = mailPart
+		case c == '-':
+			h.mail = mailHyphen
+		case c == '.' && h.mail == mailPart:
+			h.mail = mailDot
+		case c == '>' && h.mail == mailPart:
+			return scanDone
+		default:
+			h.mail = mailOff
+		}
+	}
+	if h.mail == mailOff {
+		return scanFailed
+	}
+	return scanOn
+}
+
+// The kinds of HTML blocks, as CommonMark numbers them.
+const (
+	htmlVerbatim = iota + 1 // <script>, <pre>, <style>, <textarea>
+	htmlCommented
+	htmlInstruction
+	htmlDeclaration
+	htmlCharacters
+	htmlElement  // of a list of names; up to a blank line
+	htmlTagAlone // a line that consists of any other tag; up to a blank line
+)
+
+// htmlBlock is the open HTML block. Nothing in it is text.
+type htmlBlock struct {
+	kind int
+	// last are the last bytes of the line, among which its end may begin.
+	last [maxHTMLEnd]byte
+	size int
+	over bool // the line has the block's end
+}
+
+const (
+	// maxHTMLOpener is more than how long the beginning of an HTML block is.
+	maxHTMLOpener = 16
+	// maxHTMLEnd is how long the end of one is at most.
+	maxHTMLEnd = len("</textarea>")
+)
+
+func (b *htmlBlock) begin(kind int) { *b = htmlBlock{kind: kind} }
+
+// The elements that begin an HTML block.
+var (
+	verbatimNames = names(nil).add("pre", "script", "style", "textarea")
+	elementNames  = names(nil).add(
+		"address", "article", "aside", "base", "basefont", "blockquote", "body",
+		"caption", "center", "col", "colgroup", "dd", "details", "dialog", "dir",
+		"div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form",
+		"frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
+		"hr", "html", "iframe", "legend", "li", "link", "main", "menu", "menuitem",
+		"nav", "noframes", "ol", "optgroup", "option", "p", "param", "search",
+		"section", "summary", "table", "tbody", "td", "tfoot", "th", "thead",
+		"title", "tr", "track", "ul",
+	)
+	blockNames = names(nil).add(append(verbatimNames, elementNames...)...)
+)
+
+// mayOpenHTML says whether c can be one more byte of what decides that an HTML
+// block begins, behind the < and seen.
+func mayOpenHTML(seen []byte, c byte) bool {
+	for _, opener := range []string{"!--", "![CDATA[", "?"} {
+		if n := len(seen); n < len(opener) && opener[:n] == string(seen) && opener[n] == c {
+			return true
+		}
+	}
+	if len(seen) == 0 {
+		return c == '/' || letter(c) && htmlNameGoesOn(nil, c)
+	}
+	if seen[0] == '!' {
+		return len(seen) == 1 && letter(c)
+	}
+	word := bytes.TrimPrefix(seen, []byte("/"))
+	if c == '/' {
+		return len(word) > 0 && word[len(word)-1] != '/'
+	}
+	return htmlNameGoesOn(word, c)
+}
+
+func htmlNameGoesOn(word []byte, c byte) bool {
+	at, ok := blockNames.root(), true
+	for _, b := range word {
+		if at, ok = blockNames.step(at, lower(b)); !ok {
+			return false
+		}
+	}
+	_, ok = blockNames.step(at, lower(c))
+	return ok
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}
+
+// htmlKind returns which kind of HTML block begins with rest, which begins with
+// a <; 0 for none or one that only the whole line can tell.
+func (s *Scanner) htmlKind(rest []byte, next int) int {
+	if len(rest) < 2 {
+		return 0
+	}
+	switch b := rest[1:]; {
+	case bytes.HasPrefix(b, []byte("!--")):
+		return htmlCommented
+	case b[0] == '?':
+		return htmlInstruction
+	case bytes.HasPrefix(b, []byte("![CDATA[")):
+		return htmlCharacters
+	case b[0] == '!':
+		if len(b) > 1 && letter(b[1]) {
+			return htmlDeclaration
+		}
+		return 0
+	}
+	word, closing := bytes.CutPrefix(rest[1:], []byte("/"))
+	n := 0
+	for n < len(word) && (letter(word[n]) || digit(word[n])) {
+		n++
+	}
+	name := string(bytes.ToLower(word[:n]))
+	if _, registered := s.cfg.Tags[string(word[:n])]; registered && !closing {
+		return 0
+	}
+	after := next
+	if n < len(word) {
+		after = int(word[n])
+	}
+	slash := after == '/' && n+1 == len(word) && next == '>'
+	ends := after == end || after == ' ' || after == '\t' || after == '\r' || after == '>'
+	switch {
+	case ends && !closing && verbatimNames.has(name):
+		return htmlVerbatim
+	case (ends || slash) && elementNames.has(name):
+		return htmlElement
+	}
+	return 0
+}
+
+// has says whether a name is in the list.
+func (ns names) has(name string) bool {
+	at, ok := ns.root(), true
+	for i := range len(name) {
+		if at, ok = ns.step(at, name[i]); !ok {
+			return false
+		}
+	}
+	return ns.name(at) != ""
+}
+
+// scanHTML passes a line of an HTML block and looks for the block's end.
+func (s *Scanner) scanHTML(p []byte) int {
+	n := bytes.IndexByte(p, '\n') + 1
+	line := p
+	if n > 0 {
+		line = p[:n]
+	}
+	s.text(line)
+	if b := &s.html; b.kind < htmlElement {
+		b.look(line)
+		if n > 0 {
+			if b.over {
+				b.kind = 0
+			}
+			b.size = 0
+		}
+	}
+	if n == 0 {
+		return len(p)
+	}
+	s.nextLine()
+	return n
+}
+
+// look finds the block's end in a piece of a line.
+func (b *htmlBlock) look(p []byte) {
+	for _, c := range p {
+		if b.size == len(b.last) {
+			copy(b.last[:], b.last[1:])
+			b.size--
+		}
+		b.last[b.size] = lower(c)
+		b.size++
+		if c == '>' && !b.over {
+			b.over = b.ends(b.last[:b.size])
+		}
+	}
+}
+
+func (b *htmlBlock) ends(last []byte) bool {
+	switch b.kind {
+	case htmlVerbatim:
+		for _, name := range verbatimNames {
+			if bytes.HasSuffix(last, []byte("</"+name+">")) {
+				return true
+			}
+		}
+		return false
+	case htmlCommented:
+		return bytes.HasSuffix(last, []byte("-->"))
+	case htmlInstruction:
+		return bytes.HasSuffix(last, []byte("?>"))
+	case htmlCharacters:
+		return bytes.HasSuffix(last, []byte("]]>"))
+	}
+	return true
+}

@@ -1,0 +1,277 @@
+package markup
+
+// prefixBytes are the bytes of which alone it is not known yet what a line is.
+var prefixBytes = byteSet(" \t\r>-+*=_#`~.)0123456789")
+
+func byteSet(list string) (set [256]bool) {
+	for i := range len(list) {
+		set[list[i]] = true
+	}
+	return set
+}
+
+// scanLine holds the beginning of a line until it is known what the line is.
+func (s *Scanner) scanLine(p []byte) int {
+	if len(s.line) == 0 && len(s.conts) == 0 && s.plainStart(p[0]) {
+		return 0
+	}
+	for i, c := range p {
+		switch tag := s.lineTag(); {
+		case c == '\n':
+			return i + s.settleLine(end)
+		case tag >= 0 && mayOpenHTML(s.line[tag+1:], c):
+		case tag < 0 && prefixBytes[c]:
+		case tag < 0 && c == '<' && !s.fence.open:
+		default:
+			return i + s.settleLine(int(c))
+		}
+		s.line = append(s.line, c)
+		if len(s.line) == maxLine {
+			return i + 1 + s.settleLine(more)
+		}
+	}
+	return len(p)
+}
+
+// plainStart settles a line without containers by its first byte, if that
+// alone tells what the line is, which holds for most.
+func (s *Scanner) plainStart(c byte) bool {
+	switch {
+	case s.fence.open:
+		if c == s.fence.mark || c == ' ' || c == '\t' {
+			return false
+		}
+		s.state = inBody
+	case s.html.kind != 0, prefixBytes[c], c == '<', c == '\n':
+		return false
+	default:
+		s.opened = s.opened[:0]
+		s.beginText(place{mark: c}, false)
+	}
+	return true
+}
+
+// lineTag returns where in the held line the < is of what may begin an HTML
+// block; -1 when none does.
+func (s *Scanner) lineTag() int {
+	for i := max(0, len(s.line)-maxHTMLOpener); i < len(s.line); i++ {
+		if s.line[i] == '<' {
+			return i
+		}
+	}
+	return -1
+}
+
+// settleLine decides what the held line is, of which next follows. It returns
+// how many bytes of what follows were used up: the line end, or none.
+func (s *Scanner) settleLine(next int) int {
+	p := s.findPlace(next, false)
+	if p.kind == lineLost {
+		s.lose()
+		return 0
+	}
+	if s.fence.open {
+		switch p.kind {
+		case lineBody, lineCloser, lineCloserMore:
+			return s.settleFenceLine(p)
+		}
+		s.endFence(false)
+	}
+	s.settle(p, false)
+	return 0
+}
+
+// settle acts on what a line is. When its text was passed on already, because
+// it was too long to be held, passed is true.
+func (s *Scanner) settle(p place, passed bool) {
+	prefix, rest := s.line[:min(p.at, len(s.line))], s.line[min(p.at, len(s.line)):]
+	if passed {
+		prefix, rest = nil, nil
+	}
+	// A line that leaves an HTML block's containers, or is blank in one that
+	// ends so, ends it.
+	if s.html.kind != 0 && p.kind != lineHTML && p.kind != lineBlanksMore {
+		s.html.kind = 0
+	}
+	switch p.kind {
+	case lineText:
+		s.beginText(p, passed)
+		s.feed(rest)
+	case lineHeading:
+		s.endParagraph()
+		s.commit(p)
+		s.heading = true
+		s.inline.reset()
+		s.text(prefix)
+		s.state = inInline
+		s.feed(rest)
+	case lineFence:
+		s.beginInfo(p)
+	case lineHTML:
+		if p.html != 0 {
+			s.endParagraph()
+			s.html.begin(p.html)
+		}
+		s.commit(p)
+		s.text(prefix)
+		s.state = inHTML
+		s.feed(rest)
+	case lineRuleMore:
+		s.dropTag()
+		s.rule = ruleScan{mark: p.mark}
+		s.text(s.line)
+		s.state = inRule
+	case lineBlanksMore:
+		s.dropTag()
+		s.text(s.line)
+		s.state = inBlanks
+	case lineRule:
+		if p.setext && s.inline.link.defined {
+			// The paragraph may have consisted of definitions alone, and the
+			// underline would be its text.
+			s.inline.suppress()
+			s.dropTag()
+		} else {
+			s.endParagraph()
+		}
+		s.endLiteral(p, passed)
+	case lineBlank, lineCode:
+		s.endParagraph()
+		s.endLiteral(p, passed)
+	}
+}
+
+// endLiteral passes a line in which there is nothing to find.
+func (s *Scanner) endLiteral(p place, passed bool) {
+	s.commit(p)
+	if !passed {
+		s.text(s.line)
+	}
+	s.state = inLiteral
+}
+
+// feed gives what was held of a line to the state that it turned out to be in.
+func (s *Scanner) feed(rest []byte) {
+	if len(rest) > 0 {
+		s.scan(rest)
+	}
+}
+
+// beginText goes on with the open paragraph or begins one.
+func (s *Scanner) beginText(p place, passed bool) {
+	prefix := s.line[:min(p.at, len(s.line))]
+	if passed {
+		prefix = nil
+	}
+	goesOn := s.para && len(s.opened) == 0 && !s.heading
+	if p.matched < len(s.conts) && goesOn {
+		// A lazy line leaves the containers open that it does not repeat.
+	} else {
+		if !goesOn {
+			s.endParagraph()
+		}
+		s.commit(p)
+	}
+	s.state = inInline
+	if goesOn {
+		s.inline.link.lineStart(p.mark)
+		s.prefix(prefix)
+		return
+	}
+	s.para = true
+	s.inline.reset()
+	s.inline.lead = p.mark == '<'
+	if p.mark == '[' {
+		s.inline.link.beginLabel()
+	}
+	s.text(prefix)
+}
+
+// prefix passes the containers' prefix of a line that goes on with a
+// paragraph: a tag that is open across the lines keeps it as part of its
+// source.
+func (s *Scanner) prefix(p []byte) {
+	if s.inline.sub != subTag {
+		s.text(p)
+		return
+	}
+	if len(s.hold)+len(p) > s.cfg.MaxTag {
+		s.dropTag()
+		s.text(p)
+		return
+	}
+	s.hold = append(s.hold, p...)
+}
+
+// endParagraph ends the paragraph or heading: everything that waited for its
+// end is decided.
+func (s *Scanner) endParagraph() {
+	s.dropTag()
+	s.endSpan()
+	s.para, s.heading = false, false
+	s.inline.reset()
+}
+
+// ruleScan follows a rule beyond what is held.
+type ruleScan struct {
+	mark byte
+	gap  bool
+}
+
+// scanRule follows a line of one mark that is too long to be held: up to its
+// end it may be a rule, and then nothing was in it.
+func (s *Scanner) scanRule(p []byte) int {
+	for i, c := range p {
+		blank := c == ' ' || c == '\t' || c == '\r'
+		switch {
+		case c == '\n':
+			s.text(p[:i])
+			s.endLong(end)
+			return i
+		case blank:
+			s.rule.gap = true
+		case c != s.rule.mark, s.rule.gap && c == '=':
+			s.text(p[:i])
+			s.endLong(int(c))
+			return i
+		}
+	}
+	s.text(p)
+	return len(p)
+}
+
+// scanBlanks follows a line of blanks that is too long to be held.
+func (s *Scanner) scanBlanks(p []byte) int {
+	for i, c := range p {
+		switch c {
+		case ' ', '\t', '\r':
+		case '\n':
+			s.text(p[:i])
+			s.endLong(end)
+			return i
+		default:
+			s.text(p[:i])
+			s.endLong(int(c))
+			return i
+		}
+	}
+	s.text(p)
+	return len(p)
+}
+
+// endLong decides what a long line of marks or blanks was, of which next is the
+// first byte that is neither.
+func (s *Scanner) endLong(next int) {
+	marks := s.state == inRule
+	p := s.findPlace(next, marks && next != end)
+	if p.kind == lineLost {
+		s.line = s.line[:0]
+		s.lose()
+		return
+	}
+	s.settle(p, true)
+	if marks && s.state == inInline {
+		// What the marks mean for the text around them was not followed.
+		s.inline.suppress()
+	}
+}

@@ -1,0 +1,66 @@
+package markup
+
+import (
+	"slices"
+	"sort"
+)
+
+// names is a trie in the form of a sorted list: the names with a given prefix
+// stand next to each other, so a node is a range of the list and one more byte
+// narrows it. Copying a list costs less than building nodes for every text.
+type names []string
+
+// node is the range of the names that begin with the n bytes seen.
+type node struct{ lo, hi, n int }
+
+// add takes names into the list, each once, and sorts it.
+func (ns names) add(list ...string) names {
+	for _, name := range list {
+		if validName(name) {
+			ns = append(ns, name)
+		}
+	}
+	slices.Sort(ns)
+	return slices.Compact(ns)
+}
+
+func validName(s string) bool {
+	for i := range len(s) {
+		if !nameByte(s[i]) || i == 0 && !letter(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+func nameByte(c byte) bool {
+	return letter(c) || digit(c) || c == '_' || c == '-' || c == '.'
+}
+
+// root is the node of the empty prefix.
+func (ns names) root() node { return node{hi: len(ns)} }
+
+// step goes on by one byte. It returns false, and at as it was, when no name
+// goes on so.
+func (ns names) step(at node, c byte) (node, bool) {
+	list := ns[at.lo:at.hi]
+	from := sort.Search(len(list), func(i int) bool { return len(list[i]) > at.n && list[i][at.n] >= c })
+	to := from + sort.Search(len(list)-from, func(i int) bool { return list[from+i][at.n] > c })
+	if from == to {
+		return at, false
+	}
+	return node{at.lo + from, at.lo + to, at.n + 1}, true
+}
+
+// name returns the name that ends at a node; "" where none does. It sorts
+// before the names it is a prefix of.
+func (ns names) name(at node) string {
+	if at.n > 0 && at.lo < at.hi && len(ns[at.lo]) == at.n {
+		return ns[at.lo]
+	}
+	return ""
+}
