@@ -24,7 +24,7 @@ sequential = $(shell $(GO) list ./event ./internal/pdf ./internal/xlsx ./wire/..
 go-test: web-deps
 	$(GO) test -race $(filter-out $(sequential),$(shell $(GO) list ./...))
 	$(GO) test $(sequential)
-	$(GO) test -run TestCrashes ./action # the 10,000 schedules, of which the race detector runs 500
+	$(GO) test -parallel 4 -run TestCrashes ./action # the 10,000 schedules, of which the race detector runs 500
 
 web-deps: web/node_modules/.package-lock.json e2e/node_modules/.package-lock.json
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -109,17 +110,48 @@ type rig struct {
 
 var alice = store.Owner{Tenant: "t1", User: "alice"}
 
+// emptyDatabase is the file of a store without anything in it. It is made once
+// and copied: making it takes longer than most tests.
+var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "turn")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "empty.db")
+	s, err := sqlite.Open(context.Background(), sqlite.Options{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 func newRig(t *testing.T, cfg turn.Config, tools []tool.Tool, steps ...step) *rig {
 	t.Helper()
 	r := &rig{t: t, model: &script{steps: steps}, dir: t.TempDir()}
-	var err error
-	if r.store, err = sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(r.dir, "test.db")}); err != nil {
+	path := filepath.Join(r.dir, "test.db")
+	empty, err := emptyDatabase()
+	if err == nil {
+		err = os.WriteFile(path, empty, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.store, err = sqlite.Open(t.Context(), sqlite.Options{Path: path}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.store.Close() })
 	reg, err := block.NewRegistry(block.Builtins()...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range cfg.Cards.All() {
+		if err := reg.Register(c.Type); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if r.tools, err = tool.NewSet(tools...); err != nil {
 		t.Fatal(err)
