@@ -95,9 +95,15 @@ func askWith(t *testing.T, cfg inlay.Config, w *witness) (stream string, allow i
 		return got
 	}
 	stream = string(get(http.MethodPost, "/v1/chat", `{"input":{"text":"Where are my orders?"}}`))
-	var config struct{ Allow inlay.AllowConfig }
+	var config struct {
+		Allow      inlay.AllowConfig
+		SampleData bool
+	}
 	if err := json.Unmarshal(get(http.MethodGet, "/v1/client-config", ""), &config); err != nil {
 		t.Fatal(err)
+	}
+	if with := cfg.Demo == nil || *cfg.Demo; config.SampleData != with {
+		t.Errorf("the page is told of sample data: %v, want %v", config.SampleData, with)
 	}
 	return stream, config.Allow
 }

@@ -25,6 +25,7 @@ func (s *server) getClientConfig(w http.ResponseWriter, r *http.Request) error {
 		"title":           s.Title(lang),
 		"model":           s.Model,
 		"demo":            s.Model.Kind == "scripted",
+		"sampleData":      s.SampleData,
 		"suggestions":     list,
 		"allow":           allow,
 		"auth":            map[string]string{"mode": s.Auth.Mode()},

@@ -44,6 +44,9 @@ type Config struct {
 	Model model.Info
 	// Allow lists where the page may lead to.
 	Allow Allow
+	// SampleData says that the sample data is served, to which sample dialogs of
+	// the page belong.
+	SampleData bool
 	// Suggestions and Title are worded for a language, "en" or "zh". Nil means
 	// none and "Inlay".
 	Suggestions func(lang string) []string

@@ -78,7 +78,7 @@ export function App() {
         {...(config && { allow: config.allow })}
         navigation={navigation}
         // Only where the data is a sample too.
-        {...(config?.demo && { modals: samples })}
+        {...(config?.sampleData && { modals: samples })}
       >
         {signInNeeded ? (
           <div className="page">

@@ -12,13 +12,13 @@ const allow = {
 };
 
 /** An answer with a card, in the conversation that the page shows. */
-function shows(items: Record<string, unknown>[], demo = true) {
+function shows(items: Record<string, unknown>[], sampleData = true) {
   const payload = {
     items: items.map((action, i) => ({ id: `i${i}`, label: `Item ${i}`, action })),
   };
   const card = block({ id: "b_2", type: "minara.feature_recommendation", payload });
   const sent = stubPage({
-    "/v1/client-config": clientConfig({ demo, allow }),
+    "/v1/client-config": clientConfig({ sampleData, allow }),
     "/v1/conversations/c_1/messages": {
       items: [message({ id: "m_1", conversationId: "c_1", blocks: [block(), card] })],
       leaf: "m_1",

@@ -7,6 +7,7 @@ export function clientConfig(change: Partial<ClientConfig> = {}): ClientConfig {
     title: "Sample",
     model: { kind: "scripted", name: "sample-1" },
     demo: false,
+    sampleData: false,
     suggestions: [],
     allow: { link_hosts: [], image_hosts: [] },
     auth: { mode: "jwt" },

@@ -339,6 +339,8 @@ export interface ClientConfig {
   title: string;
   model: ModelInfo;
   demo: boolean;
+  /** The sample data is served: what is a sample of the page may be shown beside it. */
+  sampleData: boolean;
   suggestions: { text: string }[];
   allow: {
     routes?: string[];
