@@ -27,6 +27,14 @@ type Session struct {
 	Recent map[string]bool
 }
 
+// most is how many blocks there may be.
+func (s *Session) most() int {
+	if s.Most == 0 {
+		return DefaultSessionCap
+	}
+	return s.Most
+}
+
 // recall takes up what the message has shown so far.
 func (s *Stream) recall(blocks []block.Block) {
 	for _, b := range blocks {
@@ -71,14 +79,22 @@ func (b *Block) session() error {
 	if session == nil || b.place == nil || b.meta.Producer == "" {
 		return nil
 	}
-	most := session.Most
-	if most == 0 {
-		most = DefaultSessionCap
-	}
-	if session.Blocks+b.s.optional > most { // its own place is taken already
+	// Its own place is taken already.
+	if most := session.most(); session.Blocks+b.s.optional > most {
 		return refuse(CodeSessionCap, "This conversation has been shown %d such blocks, as many as it may be.", most)
 	}
 	return nil
+}
+
+// Full reports whether no block can be shown any more that no tool was asked
+// for: what makes one need not begin.
+func (s *Stream) Full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session := s.cfg.Session; session != nil && session.Blocks+s.optional >= session.most() {
+		return true
+	}
+	return s.optional >= s.cfg.OptionalCap
 }
 
 // led is a payload with only the items that lead where they may.

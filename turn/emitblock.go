@@ -62,9 +62,9 @@ func newEmitCheck() (*tool.Check, error) {
 
 // emitSpec is the tool as it is offered to a client: with the types that the
 // model may emit and the client has said it draws. ok is false when there are
-// none.
+// none, or when none of them has a place in any answer.
 func (r *Runner) emitSpec(caps block.Caps) (spec tool.Spec, ok bool) {
-	if !r.cfg.EmitBlocks || !caps.Declared {
+	if !r.cfg.EmitBlocks || !caps.Declared || r.cfg.Limits.Optional < 0 {
 		return spec, false
 	}
 	var names []string

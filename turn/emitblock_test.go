@@ -94,6 +94,7 @@ func TestEmitToolIsOfferedForWhatTheClientDraws(t *testing.T) {
 		{name: "an empty declaration", caps: ""},
 		{name: "no declaration", caps: "-"},
 		{name: "nowhere to go", caps: "acme.note@1," + rec, cfg: turn.Config{Destinations: block.Destinations{Routes: []string{"none"}}}, want: []string{"acme.note@1"}},
+		{name: "no places", caps: rec, cfg: turn.Config{Limits: turn.Limits{Optional: -1}}},
 		{name: "a tool of that name", caps: rec, tools: []tool.Tool{own}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -154,7 +154,7 @@ func recommendSchema(d block.Destinations) (json.RawMessage, error) {
 // log. The turn has ended as it did, whatever comes of this.
 func (t *run) recommend(ctx context.Context) {
 	r := t.r
-	if r.cfg.Recommend == nil || t.unattended || !t.drawn(block.FeatureRecommendationName, 1) || r.cfg.Destinations.Empty() {
+	if r.cfg.Recommend == nil || t.unattended || !t.drawn(block.FeatureRecommendationName, 1) || r.cfg.Destinations.Empty() || t.out.Full() {
 		return
 	}
 	ctx, cut := context.WithCancelCause(ctx)

@@ -223,6 +223,7 @@ func TestRecommenderRunsOnlyBehindAnswers(t *testing.T) {
 		{name: "the last step", caps: card, cfg: turn.Config{Limits: turn.Limits{Steps: 2}}, steps: []step{silent, {text: wholeAnswer}}},
 		{name: "too many steps", caps: card, cfg: turn.Config{Limits: turn.Limits{Steps: 2}}, steps: []step{silent, {text: wholeAnswer, calls: silent.calls}}},
 		{name: "paused", caps: card, cfg: turn.Config{AskUser: true}, steps: []step{{text: wholeAnswer, calls: []model.Call{call("1", "ask_user", `{"question":"Which?"}`)}}}},
+		{name: "no places", caps: card, cfg: turn.Config{Limits: turn.Limits{Optional: -1}}, steps: []step{{text: wholeAnswer}}},
 		{name: "nowhere to go", caps: card, cfg: turn.Config{Destinations: block.Destinations{Routes: []string{}}}, steps: []step{{text: wholeAnswer}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -748,6 +749,20 @@ func TestConversationCapOutlivesARegeneration(t *testing.T) {
 	again := a.start(turn.Request{RegenerateOf: s.Msg, Caps: caps(t, card)})
 	if _, st := a.wait(again); len(st.Blocks) != 2 {
 		t.Errorf("the answer that took the other's place has %d blocks", len(st.Blocks))
+	}
+}
+
+// TestFullConversationAsksNobody expects no model to be paid for a card that has
+// no place any more.
+func TestFullConversationAsksNobody(t *testing.T) {
+	a := newAsking(t, turn.Config{Limits: turn.Limits{Session: &turn.SessionLimits{Blocks: 1}}}, nil,
+		[]step{{text: wholeAnswer}, {text: wholeAnswer}}, suggest(toDeposit), suggest(toDeposit))
+	s := a.start(turn.Request{Text: "How?", Caps: caps(t, card)})
+	a.wait(s)
+	a.over()
+	a.wait(a.start(turn.Request{Text: "And then?", Conversation: s.Conversation, Caps: caps(t, card)}))
+	if n := len(a.rec.requests()); n != 1 {
+		t.Errorf("the recommender was asked %d times", n)
 	}
 }
 
