@@ -19,6 +19,7 @@ type cli struct {
 	Export    exportCmd    `cmd:"" help:"Write what the server keeps."`
 	Validate  validateCmd  `cmd:"" help:"Check a configuration file and say what is wrong with it."`
 	Doctor    doctorCmd    `cmd:"" help:"Check configuration, store, sources and model, and say how to mend what fails."`
+	Chat      chatCmd      `cmd:"" help:"Talk to a server in the terminal."`
 	Gallery   galleryCmd   `cmd:"" help:"Write the gallery of blocks as static files."`
 
 	LogFormat string           `name:"log-format" help:"Format of the log on stderr: text or json." enum:",text,json" default:""`

@@ -27,6 +27,7 @@ var order = []string{
 // internal packages are checked apart: they may import block and each other.
 // schema is data without imports, so everything may import it.
 var beside = map[string][]string{
+	"client": {"block", "event"},
 	"demo":   {"block", "tool", "action"},
 	"schema": {},
 	"web":    {},
@@ -54,7 +55,7 @@ func verdict(from, to string) string {
 	if slices.Contains(testOnly, to) {
 		return "it is for tests only"
 	}
-	if slices.Contains(above, toTop) {
+	if slices.Contains(above, toTop) && toTop != fromTop {
 		return "it stands above the packages"
 	}
 	if slices.Contains(above, fromTop) || toTop == "internal" || toTop == "schema" {
@@ -147,6 +148,12 @@ func TestVerdict(t *testing.T) {
 		{"wire/native", "wire", true},
 		{"wire/other", "wire/native", false},
 		{"server", "wire/native", true},
+		{"cmd/inlay", "cmd/inlay/internal/chat", true},
+		{"server", "cmd/inlay/internal/chat", false},
+		{"client", "event", true},
+		{"client", "server", false},
+		{"internal/terminal", "block", true},
+		{"internal/terminal", "event", false},
 		{"demo", "tool/sqltool", true},
 		{"demo", "turn", false},
 		{"turn", "demo", false},
