@@ -675,3 +675,61 @@ func TestParagraphs(t *testing.T) {
 		}
 	}
 }
+
+// TestWhereButtonsLead: a terminal goes where it can, and only where the
+// product allows; a command is never sent by itself.
+func TestWhereButtonsLead(t *testing.T) {
+	var asked []string
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/client-config", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"title":"Sample","model":{"kind":"scripted","name":"demo"},
+			"allow":{"routes":["/market/*"],"slash":["buy"],"modals":["deposit"],"link_hosts":["shop.example.com"]}}`)
+	})
+	card := func(items string) string {
+		return `{"type":"minara.feature_recommendation","version":1,"payload":{"items":[` + items + `]},"fallback":"x"}`
+	}
+	blocks := []string{
+		card(`{"id":"a","label":"Buy","action":{"kind":"slash","command":"/buy 1 SAMPLE"}},{"id":"b","label":"Market","action":{"kind":"route","target":"/market/x"}}`),
+		card(`{"id":"c","label":"Deposit","action":{"kind":"modal","name":"deposit"}},{"id":"d","label":"Shop","action":{"kind":"external","url":"https://shop.example.com/a"}}`),
+		card(`{"id":"e","label":"Elsewhere","action":{"kind":"external","url":"https://evil.example/a"}},{"id":"f","label":"Admin","action":{"kind":"route","target":"/admin"}}`),
+	}
+	mux.HandleFunc("POST /v1/chat", func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Input struct{ Text string } }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, body.Input.Text)
+		w.Header().Set("X-Message-Id", fmt.Sprintf("m_%d", len(asked)))
+		for i, b := range blocks {
+			fmt.Fprintf(w, "id: %d\nevent: block_end\ndata: {\"blockId\":\"b_%d\",\"seq\":%d,\"group\":1,\"data\":%s}\n\n", i+1, i, i+1, b)
+		}
+		fmt.Fprint(w, "id: 9\nevent: done\ndata: {\"seq\":9,\"group\":1,\"data\":{\"finishReason\":\"stop\"}}\n\n")
+	})
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	k := startTalk(t, srv.URL, nil)
+	k.say("hello")
+	k.see(":6 Admin")
+	for _, c := range []struct{ number, want string }{
+		{":2", "Open in a browser: " + srv.URL + "/market/x"},
+		{":3", "Only the page can open this: deposit"},
+		{":4", "Open in a browser: https://shop.example.com/a"},
+		{":5", "not among those that are allowed"},
+		{":6", "not among those that are allowed"},
+		{":1", "Enter sends /buy 1 SAMPLE"},
+	} {
+		k.see("> ")
+		k.say(c.number)
+		k.see(c.want)
+	}
+	k.see("> ")
+	if len(asked) != 1 {
+		t.Errorf("a command was sent by itself: %q", asked)
+	}
+	k.say("")
+	k.see("> ")
+	k.leave()
+	if !slices.Equal(asked, []string{"hello", "/buy 1 SAMPLE"}) {
+		t.Errorf("asked was %q", asked)
+	}
+}
