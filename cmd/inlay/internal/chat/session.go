@@ -255,7 +255,9 @@ func (s *Session) command(ctx context.Context, line string) (leave bool, err err
 	case "help", "h", "?":
 		s.tell(s.say("help"), terminal.Plain)
 	case "again":
-		s.list()
+		if s.list(); len(s.choices) == 0 {
+			s.note(s.say("noChoices"))
+		}
 	case "new":
 		s.conversation, s.view, s.choices = "", nil, nil
 		s.note(s.say("new"))

@@ -42,7 +42,6 @@ var words = map[string][2]string{
 	"unauth":      {"The server wants a token: put it into a variable and name that with --token-env.", "服务器需要令牌：将其放入环境变量，并用 --token-env 指定变量名。"},
 	"unreachable": {"The server does not answer at %s: start it with \"inlay serve\", or leave --url out to run one in this program.", "%s 没有响应：用 inlay serve 启动服务器，或不带 --url 在本程序内运行。"},
 	"busy":        {"An answer is still being written here; wait for it or stop it.", "本会话仍有回答在进行，请等待或停止它。"},
-	"tool":        {"tool", "工具"},
 	"you":         {"You", "你"},
 }
 
