@@ -219,10 +219,12 @@ func (k *container) match(c *cursor) (goesOn, known bool) {
 		return true, true
 	}
 	switch {
+	case b == end && k.empty:
+		return false, true
 	case indent >= k.width:
 		c.skip(k.width)
 		return true, true
-	case b == end && !k.empty:
+	case b == end:
 		c.skipTo(indent, at)
 		return true, true
 	}

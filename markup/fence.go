@@ -471,9 +471,9 @@ func (s *Scanner) scanCloser(p []byte) int {
 }
 
 // endFence ends a fence that was not closed: its container ended, or the text.
-func (s *Scanner) endFence(closed bool) {
+func (s *Scanner) endFence() {
 	if s.fence.live() {
-		s.judge(s.fenceBody(), closed)
+		s.judge(s.fenceBody(), false)
 	}
 	s.fence.open = false
 }

@@ -57,7 +57,7 @@ type htmlScan struct {
 	name   bool // the name may be a tag's
 	tag    bool // it is an opening or closing tag
 	lead   bool // a paragraph begins with it
-	inner  bool // a < was seen inside
+	inner  bool // HTML or a link might have begun inside, which was not followed
 }
 
 func (h *htmlScan) on() bool { return h.state != htmlOff }

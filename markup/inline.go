@@ -23,6 +23,7 @@ type inline struct {
 	code    int
 	sub     sub
 	run     int  // the length of the run so far
+	delayed bool // the run was not passed yet, as it may open a fence
 	bracket bool // a closing bracket was right before
 	lead    bool // nothing of the first line was seen but a < to come
 	block   bool // the line consists of one HTML tag so far
@@ -222,6 +223,7 @@ func (s *Scanner) primary(r []byte, hidden bool) bool {
 	switch c {
 	case '`':
 		n.sub, n.run = subTicks, 1
+		n.delayed = s.cfg.Lenient.OpenInline && !n.tracked()
 		s.tick()
 		return true
 	case '\\':
@@ -235,7 +237,13 @@ func (s *Scanner) primary(r []byte, hidden bool) bool {
 	case ']':
 		n.bracket = true
 	case '(':
-		if bracket && !n.link.on() && !n.html.on() {
+		switch {
+		case !bracket:
+		case n.html.on():
+			n.html.inner = true
+		case n.link.on():
+			n.link.inner = true
+		default:
 			n.link.beginTarget()
 		}
 	case '<':
@@ -256,24 +264,24 @@ func (s *Scanner) primary(r []byte, hidden bool) bool {
 	return true
 }
 
-// tick passes one backtick of a run, unless the run may open a fence.
+// tick passes one backtick of a run, unless the run is delayed.
 func (s *Scanner) tick() {
-	if s.cfg.Lenient.OpenInline && s.inline.code == 0 {
-		return
+	if !s.inline.delayed {
+		s.text([]byte("`"))
 	}
-	s.text([]byte("`"))
 }
 
 // endRun acts on a run of backticks that is over.
 func (s *Scanner) endRun() {
 	n := &s.inline
 	n.sub = subNone
-	if s.cfg.Lenient.OpenInline && n.code == 0 {
+	if n.delayed {
+		n.delayed = false
 		s.hold = s.hold[:0]
 		for range n.run {
 			s.hold = append(s.hold, '`')
 		}
-		if n.run >= 3 && n.run <= maxLine && !n.tracked() {
+		if n.run >= 3 && n.run <= maxLine {
 			s.info = infoScan{inline: true, from: n.run, phase: infoBlanks, place: place{mark: '`', run: n.run}}
 			s.state = inInfo
 			return

@@ -36,13 +36,16 @@ func (s *Scanner) contentClosing(p []byte) {
 			from = i
 			t.run, t.blank = 0, false
 		case blank, c == s.fence.mark && !t.blank:
+			s.body(p[from:i])
+			if from = i; !s.fence.live() {
+				break
+			}
 			if c == s.fence.mark {
 				t.run++
 			} else {
 				t.blank = t.run > 0
 			}
-			s.body(p[from:i])
-			from = i + 1
+			from++
 			if t.held = append(t.held, c); len(t.held) > maxLine {
 				t.over = true
 				s.loosen()
@@ -66,9 +69,9 @@ func (s *Scanner) loosen() {
 	s.body(held)
 }
 
-// endBody ends a body whose text or container ended.
+// endBody decides, at the end of the text, what was held as a closer.
 func (s *Scanner) endBody() {
-	if t := &s.fence.closer; len(t.held) > 0 && s.fence.live() {
+	if t := &s.fence.closer; s.fence.open && s.fence.live() && len(t.held) > 0 {
 		if t.run >= s.fence.run {
 			s.closeFence(t.held, nil)
 			return

@@ -15,13 +15,15 @@ func (s *Scanner) scanLine(p []byte) int {
 	if len(s.line) == 0 && len(s.conts) == 0 && s.plainStart(p[0]) {
 		return 0
 	}
+	tag := s.lineTag()
 	for i, c := range p {
-		switch tag := s.lineTag(); {
+		switch {
 		case c == '\n':
 			return i + s.settleLine(end)
 		case tag >= 0 && mayOpenHTML(s.line[tag+1:], c):
 		case tag < 0 && prefixBytes[c]:
-		case tag < 0 && c == '<' && !s.fence.open:
+		case tag < 0 && c == '<':
+			tag = len(s.line)
 		default:
 			return i + s.settleLine(int(c))
 		}
@@ -42,6 +44,9 @@ func (s *Scanner) plainStart(c byte) bool {
 			return false
 		}
 		s.state = inBody
+	case c == '\n' && s.html.kind == 0:
+		s.endParagraph()
+		s.state = inLiteral
 	case s.html.kind != 0, prefixBytes[c], c == '<', c == '\n':
 		return false
 	default:
@@ -75,7 +80,7 @@ func (s *Scanner) settleLine(next int) int {
 		case lineBody, lineCloser, lineCloserMore:
 			return s.settleFenceLine(p)
 		}
-		s.endFence(false)
+		s.endFence()
 	}
 	s.settle(p, false)
 	return 0
@@ -206,6 +211,9 @@ func (s *Scanner) prefix(p []byte) {
 // endParagraph ends the paragraph or heading: everything that waited for its
 // end is decided.
 func (s *Scanner) endParagraph() {
+	if !s.para && !s.heading {
+		return
+	}
 	s.dropTag()
 	s.endSpan()
 	s.para, s.heading = false, false

@@ -33,7 +33,7 @@ type linkScan struct {
 	depth   int
 	size    int
 	ticks   bool // backticks were seen
-	inner   bool // a < was seen, behind which HTML was not followed
+	inner   bool // HTML or a link might have begun inside, which was not followed
 }
 
 func (l *linkScan) on() bool { return l.state != linkOff }

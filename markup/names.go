@@ -1,9 +1,6 @@
 package markup
 
-import (
-	"slices"
-	"sort"
-)
+import "slices"
 
 // names is a trie in the form of a sorted list: the names with a given prefix
 // stand next to each other, so a node is a range of the list and one more byte
@@ -47,13 +44,27 @@ func (ns names) root() node { return node{hi: len(ns)} }
 // step goes on by one byte. It returns false, and at as it was, when no name
 // goes on so.
 func (ns names) step(at node, c byte) (node, bool) {
-	list := ns[at.lo:at.hi]
-	from := sort.Search(len(list), func(i int) bool { return len(list[i]) > at.n && list[i][at.n] >= c })
-	to := from + sort.Search(len(list)-from, func(i int) bool { return list[from+i][at.n] > c })
-	if from == to {
+	n, lo, hi := at.n, at.lo, at.hi
+	// The first name that goes on with c, or with more.
+	for to := hi; lo < to; {
+		if mid := (lo + to) / 2; len(ns[mid]) > n && ns[mid][n] >= c {
+			to = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	if lo == hi || ns[lo][n] != c {
 		return at, false
 	}
-	return node{at.lo + from, at.lo + to, at.n + 1}, true
+	// The first one behind it that goes on with more.
+	for from := lo + 1; from < hi; {
+		if mid := (from + hi) / 2; ns[mid][n] > c {
+			hi = mid
+		} else {
+			from = mid + 1
+		}
+	}
+	return node{lo, hi, n + 1}, true
 }
 
 // name returns the name that ends at a node; "" where none does. It sorts

@@ -3,7 +3,7 @@ package markup
 import "strings"
 
 // arenaSize is how many bytes of text share one allocation.
-const arenaSize = 1 << 10
+const arenaSize = 2 << 10
 
 // output joins text and hands events to the sink. The strings of small pieces
 // are cut from one allocation: streams come in pieces of a few bytes, and a

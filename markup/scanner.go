@@ -7,9 +7,13 @@ import (
 	"slices"
 )
 
-// pushPiece is how much of a Push is looked at in one go, which bounds the
-// scanner's own buffers.
-const pushPiece = 4 << 10
+const (
+	// pushPiece is how much of a Push is looked at in one go, which bounds the
+	// scanner's own buffers.
+	pushPiece = 1 << 10
+	// keptBuffer is how large a buffer may be to be used again.
+	keptBuffer = 1 << 10
+)
 
 // state says what reads the next byte.
 type state uint8
@@ -113,9 +117,8 @@ func (s *Scanner) Close(reason Reason) {
 	if s.state == inInline {
 		s.endText()
 	}
-	if s.fence.open {
-		s.endBody()
-		s.endFence(false)
+	if s.endBody(); s.fence.open {
+		s.endFence()
 	}
 	if len(s.frames) > 0 {
 		s.endTags()
@@ -189,7 +192,7 @@ func (s *Scanner) text(p []byte) {
 func (s *Scanner) release() {
 	s.looked += len(s.hold)
 	s.text(s.hold)
-	s.hold = s.hold[:0]
+	s.hold = shrink(s.hold)
 }
 
 // start opens a block and returns its ID.
@@ -223,7 +226,7 @@ func (s *Scanner) lose() {
 // append does: what the scanner retains is bounded by what is open.
 func grow(buf, p []byte) []byte {
 	if need := len(buf) + len(p); need > cap(buf) {
-		larger := make([]byte, len(buf), need+max(1<<10, need/16))
+		larger := make([]byte, len(buf), need+max(keptBuffer/2, need/16))
 		copy(larger, buf)
 		buf = larger
 	}
@@ -232,7 +235,7 @@ func grow(buf, p []byte) []byte {
 
 // shrink empties a buffer, and lets go of it when a body made it large.
 func shrink(buf []byte) []byte {
-	if cap(buf) > pushPiece {
+	if cap(buf) > keptBuffer {
 		return nil
 	}
 	return buf[:0]

@@ -2,7 +2,6 @@ package markup
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -318,5 +317,3 @@ func TestCasesAreThere(t *testing.T) {
 		t.Errorf("only %d cases", n)
 	}
 }
-
-var _ = bytes.Equal

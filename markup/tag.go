@@ -1,10 +1,6 @@
 package markup
 
-import (
-	"bytes"
-	"maps"
-	"slices"
-)
+import "bytes"
 
 // maxDepth is how deep tags may be nested; what is deeper belongs to the body.
 const maxDepth = 32
@@ -40,7 +36,7 @@ type tagScan struct {
 type tagAttr struct{ key, value, end int }
 
 func (t *tagScan) begin(ns names) {
-	*t = tagScan{node: ns.root(), attrs: t.attrs[:0], text: t.text[:0]}
+	*t = tagScan{node: ns.root(), attrs: t.attrs[:0], text: shrink(t.text)}
 }
 
 // step takes one character. held is how much of the tag there is already.
@@ -237,6 +233,7 @@ type innerTag struct{ from, to int32 }
 func (s *Scanner) dropTag() {
 	if s.inline.sub == subTag {
 		s.inline.sub = subNone
+		s.tag.text = shrink(s.tag.text)
 		s.release()
 	}
 }
@@ -262,7 +259,8 @@ func (s *Scanner) openTag(spec TagSpec) {
 	id := s.start(parent, Tag, s.tag.name, s.tagMeta())
 	from := len(s.src)
 	s.src = grow(s.src, s.hold)
-	s.hold = s.hold[:0]
+	s.hold = shrink(s.hold)
+	s.tag.text = shrink(s.tag.text)
 	s.pushFrame(frame{id: id, parent: parent, name: s.tag.name, spec: spec, from: from, body: len(s.src)})
 	if s.tag.empty {
 		s.popFrame(len(s.src), false)
@@ -276,7 +274,11 @@ func (s *Scanner) pushFrame(f frame) {
 		f.names, f.inner = old.names[:0], old.inner[:0]
 	}
 	if !f.spec.Raw {
-		f.names = f.names.add(slices.AppendSeq(f.names[:0], maps.Keys(f.spec.Children))...)
+		list := f.names[:0]
+		for name := range f.spec.Children {
+			list = append(list, name)
+		}
+		f.names = list[:0].add(list...)
 	}
 	s.frames = append(s.frames, f)
 }
@@ -289,13 +291,15 @@ func (s *Scanner) popFrame(body int, unclosed bool) {
 	source := s.out.share(s.src[f.from:])
 	text := source[f.body-f.from : body-f.from]
 	if len(f.inner) > 0 {
-		own := make([]byte, 0, len(text))
+		own := s.hold[:0] // nothing is held where an element ends
 		at := f.body
 		for _, in := range f.inner {
 			own = append(own, s.src[at:in.from]...)
 			at = int(in.to)
 		}
-		text = s.out.share(append(own, s.src[at:body]...))
+		own = append(own, s.src[at:body]...)
+		text = s.out.share(own)
+		s.hold = shrink(own)
 	}
 	s.out.event(Event{Kind: End, ID: f.id, Parent: f.parent, Text: text, Source: source, Unclosed: unclosed})
 	s.dropFrame()
