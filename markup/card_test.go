@@ -1,0 +1,365 @@
+package markup_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/markup"
+)
+
+func fallback(json.RawMessage) string { return "a card" }
+
+// nothing is a resolver that knows nothing.
+func nothing(context.Context, []string) (map[string]json.RawMessage, error) { return nil, nil }
+
+// simple is a card of a schema.
+func simple(name, schema, example string) markup.Card {
+	return markup.Card{Name: name, Type: block.Type{Schema: json.RawMessage(schema), Fallback: fallback}, Example: json.RawMessage(example)}
+}
+
+func preset(t *testing.T, name string) markup.Card {
+	t.Helper()
+	c, err := markup.Preset(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Resolve = nothing
+	return c
+}
+
+func cardsOf(t *testing.T, list ...markup.Card) *markup.Cards {
+	t.Helper()
+	c, err := markup.NewCards(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// presets are all presets, with a resolver each.
+func presets(t *testing.T) *markup.Cards {
+	t.Helper()
+	list := markup.Presets()
+	for i := range list {
+		list[i].Resolve = nothing
+	}
+	return cardsOf(t, list...)
+}
+
+// tagged is a card that is written as a tag.
+func tagged() markup.Card {
+	c := simple("artifact", `{"type":"object","additionalProperties":false,"required":["title"],"properties":{
+		"title":{"type":"string"},"id":{"type":"string"},"text":{"type":"string"},
+		"children":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["tag"],
+			"properties":{"tag":{"const":"action"},"type":{"enum":["shell","file"]},"text":{"type":"string"}}}}}}`,
+		`{"title":"Set \"up\"","id":"a1","children":[{"tag":"action","type":"shell","text":"npm ci && npm test"}]}`)
+	c.Type.Name = "app.artifact"
+	c.Syntaxes = []markup.Syntax{markup.Tag}
+	c.Tag = markup.TagSpec{Children: map[string]markup.TagSpec{"action": {Raw: true}}}
+	return c
+}
+
+// What the prompt shows is what is read: every example of every card, in every
+// syntax, becomes one card that fits its schema.
+func TestPromptAndReaderAgree(t *testing.T) {
+	cards := presets(t)
+	if err := cards.Add(tagged(), simple("NoteCard", `{"type":"object","required":["text"],"properties":{"text":{"type":"string"}}}`, "{\"text\":\"```\"}")); err != nil {
+		t.Fatal(err)
+	}
+	embed := markup.Syntaxes()
+	prompt := cards.Prompt(embed, nil)
+	seen := make(map[string]map[markup.Syntax]bool)
+	r := markup.NewReader(cards, embed, func(f markup.Found) {
+		switch f.Kind {
+		case markup.Fallback:
+			t.Errorf("%s: %s\n%s", f.Written.Name, f.Reason, f.Source)
+		case markup.End:
+			d, err := cards.Draft(f.Written)
+			if err != nil {
+				t.Errorf("%s: %v", f.Written.Name, err)
+			}
+			if len(d.Dropped)+len(d.Unknown) > 0 {
+				t.Errorf("%s: dropped %v %v", f.Written.Name, d.Dropped, d.Unknown)
+			}
+			if seen[f.Written.Name] == nil {
+				seen[f.Written.Name] = make(map[markup.Syntax]bool)
+			}
+			seen[f.Written.Name][f.Syntax] = true
+		}
+	})
+	r.Push(prompt)
+	r.Close(markup.Stop)
+	for _, c := range cards.All() {
+		for _, s := range c.Syntaxes {
+			if !seen[c.Name][s] {
+				t.Errorf("%s: the prompt shows none as a %s", c.Name, s)
+			}
+		}
+		if c.Hint != "" && !strings.Contains(prompt, c.Hint) {
+			t.Errorf("%s: the prompt lacks its hint", c.Name)
+		}
+	}
+}
+
+func TestPromptSaysOnlyWhatCanBeDrawn(t *testing.T) {
+	cards := presets(t)
+	only := func(names ...string) func(block.Type) bool {
+		return func(t block.Type) bool { return slices.Contains(names, t.Name) }
+	}
+	got := cards.Prompt([]markup.Syntax{markup.Fence}, only("app.product_card"))
+	for _, want := range []string{"## ProductCard", "- id: text, required; Id of the product", "- title: text, required", "Filled in by the server:", "price", "stock", "```ProductCard\n{"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"TrainCard", "[(", "- price", "<"} {
+		if strings.Contains(got, not) {
+			t.Errorf("the prompt has %q:\n%s", not, got)
+		}
+	}
+	if got := cards.Prompt([]markup.Syntax{markup.Fence}, only()); got != "" {
+		t.Errorf("a prompt of no card: %s", got)
+	}
+	if got := cards.Prompt([]markup.Syntax{markup.Tag}, nil); got != "" {
+		t.Errorf("a prompt of no syntax: %s", got)
+	}
+	if got := cards.Prompt([]markup.Syntax{markup.Placeholder}, only("app.train_card")); !strings.Contains(got, "[(TrainCard:G1234)]") || strings.Contains(got, "```") {
+		t.Errorf("a prompt of placeholders: %s", got)
+	}
+	// A later version is written with the fence.
+	two := simple("NoteCard", `{"type":"object"}`, `{}`)
+	two.Type.Version, two.Minor = 2, 3
+	if got := cardsOf(t, two).Prompt([]markup.Syntax{markup.Fence}, nil); !strings.Contains(got, "```NoteCard@2.3\n") {
+		t.Errorf("a prompt of version 2.3: %s", got)
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	object := `{"type":"object","properties":{"id":{"type":"string"},"price":{"type":"number","x-source":"server"}}}`
+	for name, c := range map[string]struct {
+		card markup.Card
+		want string
+	}{
+		"name":         {simple("Product Card", object, `{}`), "begins with a letter"},
+		"no schema":    {simple("ProductCard", ``, `{}`), "no schema"},
+		"bad schema":   {simple("ProductCard", `[]`, `{}`), "must be an object"},
+		"bad source":   {simple("ProductCard", `{"properties":{"a":{"x-source":"sever"}}}`, `{}`), `/properties/a: x-source "sever" must be server or model`},
+		"all server":   {simple("ProductCard", `{"type":"object","x-source":"server"}`, `{}`), "whole card"},
+		"no example":   {simple("ProductCard", object, ``), "an example is required"},
+		"example":      {simple("ProductCard", object, `{"id":1}`), "example: "},
+		"example lies": {simple("ProductCard", object, `{"id":"a","price":5}`), "/price is not for the model to say"},
+		"example list": {simple("ProductCard", object, `[]`), "not_object"},
+		"unfilled":     {simple("ProductCard", strings.Replace(object, `"properties"`, `"required":["price"],"properties"`, 1), `{"id":"a"}`), `requires "price"`},
+		"no resolver": {func() markup.Card {
+			c := simple("A", object, `{}`)
+			c.Syntaxes = []markup.Syntax{markup.Placeholder}
+			return c
+		}(), "resolver"},
+		"no id":         {func() markup.Card { c := simple("A", object, `{}`); c.Resolve = nothing; return c }(), "it has no id"},
+		"syntax":        {func() markup.Card { c := simple("A", object, `{}`); c.Syntaxes = []markup.Syntax{"fense"}; return c }(), "did you mean fence?"},
+		"text":          {func() markup.Card { c := simple("A", object, `{}`); c.Type.Name = "text"; return c }(), "not for a model to write"},
+		"fallback":      {func() markup.Card { c := simple("A", object, `{}`); c.Type.Fallback = nil; return c }(), "no fallback"},
+		"negative time": {func() markup.Card { c := simple("A", object, `{}`); c.Timeout = -1; return c }(), "negative"},
+	} {
+		_, err := markup.NewCards(c.card)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if _, err := markup.NewCards(preset(t, "ProductCard"), preset(t, "ProductCard")); err == nil || !strings.Contains(err.Error(), "version 1 is there already") {
+		t.Errorf("twice: %v", err)
+	}
+	if _, err := markup.Preset("ProdctCard"); err == nil || !strings.Contains(err.Error(), "did you mean ProductCard?") {
+		t.Errorf("a preset that is none: %v", err)
+	}
+	for _, c := range markup.Presets() {
+		_, err := markup.NewCards(c)
+		if wants := c.Name == "TrainCard" || c.Name == "FlightCard"; wants != (err != nil) {
+			t.Errorf("%s without a resolver: %v", c.Name, err)
+		}
+	}
+}
+
+// nested has fields of the server's everywhere.
+const nested = `{"type":"object","additionalProperties":false,"properties":{
+	"id":{"type":"string"},
+	"price":{"$ref":"#/$defs/money"},
+	"offer":{"type":"object","properties":{"label":{"type":"string"},"price":{"type":"number","x-source":"server"}}},
+	"items":{"type":"array","items":{"$ref":"#/$defs/item"}},
+	"pair":{"type":"array","prefixItems":[{"type":"string"},{"type":"number","x-source":"server"}]},
+	"more":{"type":"object","patternProperties":{"^price":{"type":"number","x-source":"server"}},"additionalProperties":{"type":"string"}},
+	"any":{"anyOf":[{"type":"string"},{"type":"object","properties":{"price":{"x-source":"server"}}}]}},
+	"$defs":{"money":{"type":"number","x-source":"server"},
+		"item":{"type":"object","properties":{"id":{"type":"string"},"note":{"type":"string"},"price":{"type":"number","x-source":"server"},"items":{"type":"array","items":{"$ref":"#/$defs/item"}}}}}}`
+
+// What only the server may say is dropped wherever it stands, and only that.
+func TestServerFieldsAreDropped(t *testing.T) {
+	c := simple("NestedCard", nested, `{"id":"a"}`)
+	c.Resolve = nothing
+	cards := cardsOf(t, c)
+	body := `{"id":"a","price":1,"offer":{"label":"x","price":2},"items":[{"id":"b","note":"n","price":3,"items":[{"id":"c","price":4}]}],"pair":["x",5],"more":{"price_usd":6,"note":"y"},"any":{"price":7,"z":1.50}}`
+	d, err := cards.Draft(markup.Written{Name: "NestedCard", Body: json.RawMessage(body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"any":{"z":1.50},"id":"a","items":[{"id":"b","items":[{"id":"c"}],"note":"n"}],"more":{"note":"y"},"offer":{"label":"x"},"pair":["x"]}`; string(d.Payload) != want {
+		t.Errorf("payload %s\nwant    %s", d.Payload, want)
+	}
+	if want := []string{"/any/price", "/items/0/items/0/price", "/items/0/price", "/more/price_usd", "/offer/price", "/pair/1", "/price"}; !reflect.DeepEqual(d.Dropped, want) {
+		t.Errorf("dropped %v, want %v", d.Dropped, want)
+	}
+	if want := []string{"a", "b", "c"}; !reflect.DeepEqual(d.IDs(), want) {
+		t.Errorf("ids %v, want %v", d.IDs(), want)
+	}
+	for _, p := range d.Dropped {
+		if !cards.ServerField("NestedCard", 1, p) {
+			t.Errorf("%s is not the server's", p)
+		}
+	}
+	for _, p := range []string{"", "/id", "/offer", "/offer/label", "/items/0", "/items/-/note", "/pair/0", "/more/note", "/any"} {
+		if cards.ServerField("NestedCard", 1, p) {
+			t.Errorf("%s is the server's", p)
+		}
+	}
+	if got := cards.ServerFields("NestedCard", 1); !slices.Contains(got, "/items/*/price") || !slices.Contains(got, "/offer/price") {
+		t.Errorf("server fields %v", got)
+	}
+	// What needs no change stays as it was written.
+	plain := `{"id": "a",   "offer": {"label":"x"}}`
+	if d, err := cards.Draft(markup.Written{Name: "NestedCard", Body: json.RawMessage(plain)}); err != nil || string(d.Payload) != plain {
+		t.Errorf("%s %v", d.Payload, err)
+	}
+}
+
+func TestDraftVersions(t *testing.T) {
+	one := simple("NoteCard", `{"type":"object","additionalProperties":false,"required":["text"],"properties":{"text":{"type":"string"}}}`, `{"text":"a"}`)
+	one.Minor = 2
+	three := one
+	three.Type.Version, three.Minor = 3, 0
+	three.Type.Schema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"data":{"type":"object"},"schemaVersion":{"type":"string"}}}`)
+	cards := cardsOf(t, one, three)
+	for _, c := range []struct {
+		version, body, payload, reason string
+		minor                          int
+		unversioned                    bool
+	}{
+		{"", `{"text":"a"}`, `{"text":"a"}`, "", 0, true},
+		{"1", `{"text":"a"}`, `{"text":"a"}`, "", 0, false},
+		{"1.2", `{"text":"a","more":1}`, "", markup.SchemaInvalid, 0, false},
+		{"1.3", `{"text":"a","more":1}`, `{"text":"a"}`, "", 3, false},
+		{"2.0", `{"text":"a"}`, "", markup.VersionDowngrade, 0, false},
+		{"x", `{"text":"a"}`, "", markup.SchemaInvalid, 0, false},
+		{"", `{"schemaVersion":"1.1","text":"a"}`, `{"text":"a"}`, "", 1, false},
+		{"", `{"schemaVersion":1.1,"text":"a"}`, `{"text":"a"}`, "", 1, false},
+		{"", `{"schemaVersion":"2.0","text":"a"}`, "", markup.VersionDowngrade, 0, false},
+		{"", `{"schemaVersion":{},"text":"a"}`, "", markup.SchemaInvalid, 0, false},
+		{"", `{"type":"NoteCard","schemaVersion":"1.1","data":{"text":"a"},"actions":[]}`, `{"text":"a"}`, "", 1, false},
+		{"", `{"type":"OtherCard","schemaVersion":"1.1","data":{"text":"a"}}`, "", markup.SchemaInvalid, 0, false},
+		{"", `{"type":"NoteCard","text":"a"}`, "", markup.SchemaInvalid, 0, true},
+		{"3.0", `{"schemaVersion":"9","data":{}}`, `{"schemaVersion":"9","data":{}}`, "", 0, false},
+		{"", `[]`, "", markup.NotObject, 0, false},
+		{"", `{`, "", markup.BadJSON, 0, false},
+	} {
+		d, err := cards.Draft(markup.Written{Name: "NoteCard", Version: c.version, Body: json.RawMessage(c.body)})
+		if err == nil { // as the turn judges it
+			err = judge(t, d)
+		}
+		var failure *markup.Failure
+		reason := ""
+		if errors.As(err, &failure) {
+			reason = failure.Reason
+		}
+		if reason != c.reason {
+			t.Errorf("%s %s: %v, want %q", c.version, c.body, err, c.reason)
+			continue
+		}
+		if reason == "" && (string(d.Payload) != c.payload || d.Minor != c.minor || d.Unversioned != c.unversioned) {
+			t.Errorf("%s %s: %s, minor %d, unversioned %v", c.version, c.body, d.Payload, d.Minor, d.Unversioned)
+		}
+	}
+}
+
+func judge(t *testing.T, d markup.Draft) error {
+	t.Helper()
+	r, err := block.NewRegistry(d.Card.Type)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Validate(d.Card.Type.Name, d.Card.Type.Version, d.Payload); err != nil {
+		return &markup.Failure{Reason: markup.SchemaInvalid, Err: err}
+	}
+	return nil
+}
+
+func TestFill(t *testing.T) {
+	cards := presets(t)
+	found := map[string]json.RawMessage{
+		"a": json.RawMessage(`{"id":"a","title":"A","price":1.10}`), "b": json.RawMessage(`{"title":"B","price":2}`), "x": json.RawMessage(`null`), "y": json.RawMessage(`[]`),
+	}
+	for _, c := range []struct {
+		w       markup.Written
+		want    string
+		missing []string
+		err     string
+	}{
+		{markup.Written{Name: "ProductCard", ID: "a"}, `{"id":"a","price":1.10,"title":"A"}`, nil, ""},
+		{markup.Written{Name: "ProductCard", Body: json.RawMessage(`{"id":"b","title":"Mine","reason":"r","price":99}`)}, `{"id":"b","price":2,"reason":"r","title":"B"}`, nil, ""},
+		{markup.Written{Name: "ProductCard", ID: "x"}, "", []string{"x"}, "there is nothing with this id: x"},
+		{markup.Written{Name: "ProductCard", ID: "y"}, "", nil, "no object"},
+		{markup.Written{Name: "ProductList", Body: json.RawMessage(`{"items":[{"id":"a"},{"id":"x"},{"id":"b","reason":"r"}]}`)}, `{"items":[{"id":"a","price":1.10,"title":"A"},{"id":"b","price":2,"reason":"r","title":"B"}]}`, []string{"x"}, ""},
+		{markup.Written{Name: "ProductList", Body: json.RawMessage(`{"items":[{"id":"x"},{"id":"z"}]}`)}, "", []string{"x", "z"}, "there is nothing with this id: x, z"},
+	} {
+		d, err := cards.Draft(c.w)
+		if err != nil {
+			t.Errorf("%v: %v", c.w, err)
+			continue
+		}
+		got, missing, err := d.Fill(found)
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || string(got) != c.want || !slices.Equal(missing, c.missing) {
+			t.Errorf("%s: %s %v %v", c.w.Body, got, missing, err)
+		}
+	}
+	// A draft of which the server says more is judged by what it has.
+	for _, body := range []string{`{"id":"a","title":5}`, `{"id":"a","colour":"red"}`} {
+		if _, err := cards.Draft(markup.Written{Name: "ProductCard", Body: json.RawMessage(body)}); err == nil {
+			t.Errorf("%s is taken", body)
+		}
+	}
+	if got := cards.Source("app.product_card", 1, json.RawMessage(`{"id":"a","title":"A","price":1}`)); got != "```ProductCard\n{\n  \"id\": \"a\",\n  \"title\": \"A\"\n}\n```\n" {
+		t.Errorf("source %q", got)
+	}
+}
+
+func ExampleReader() {
+	card, err := markup.Preset("ProductCard")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	cards, err := markup.NewCards(card)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := markup.NewReader(cards, []markup.Syntax{markup.Fence}, func(f markup.Found) {
+		switch f.Kind {
+		case markup.Text:
+			fmt.Printf("text %q\n", f.Text)
+		case markup.End:
+			draft, err := cards.Draft(f.Written)
+			fmt.Println("card", string(draft.Payload), draft.Dropped, err)
+		}
+	})
+	r.Push("This one:\n```ProductCard\n{\"id\":\"p-17\",\"title\":\"Run\",\"price\":1}\n```\n")
+	r.Close(markup.Stop)
+	// Output:
+	// text "This one:\n"
+	// card {"id":"p-17","title":"Run"} [/price] <nil>
+}

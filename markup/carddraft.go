@@ -1,0 +1,305 @@
+package markup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/internal/jsonx"
+)
+
+// Why a card that the scanner found whole is not shown as one, beside the
+// reasons of a Fallback.
+const (
+	// SchemaInvalid: the payload does not fit the card's schema.
+	SchemaInvalid = "schema"
+	// VersionDowngrade: it is of a major version that is not registered.
+	VersionDowngrade = "version_downgrade"
+	// UnsupportedBlock: the client does not draw it.
+	UnsupportedBlock = "unsupported_block"
+	// HydrateTimeout: the server's part did not arrive in time.
+	HydrateTimeout = "hydrate_timeout"
+)
+
+// ErrUnknownID is wrapped by errors about ids that the resolver does not know.
+var ErrUnknownID = errors.New("there is nothing with this id")
+
+// Failure is a card that cannot be shown, and why.
+type Failure struct {
+	// Reason is one of the reasons of this package.
+	Reason string
+	Err    error
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Reason + ": " + f.Err.Error() }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+func fail(reason, format string, args ...any) error {
+	return &Failure{Reason: reason, Err: fmt.Errorf(format, args...)}
+}
+
+// Written is a card as it was written.
+type Written struct {
+	Name string
+	// Version is what stands after an @, if anything does.
+	Version string
+	// ID is the identifier of a placeholder; Body is nil then.
+	ID string
+	// Body is a JSON object.
+	Body json.RawMessage
+}
+
+// Draft is a card as far as a model may say it.
+type Draft struct {
+	Card Card
+	// Payload is without what only the server may say. That of a placeholder is
+	// its id.
+	Payload json.RawMessage
+	// Dropped is where something was left out that only the server may say, as
+	// JSON Pointers.
+	Dropped []string
+	// Unknown is where something was left out that a higher minor version
+	// knows and this one does not.
+	Unknown []string
+	// Minor is the minor version that the card declared.
+	Minor int
+	// Unversioned says that it declared none and is taken for 1.0.
+	Unversioned bool
+	// Placeholder says that it was one.
+	Placeholder bool
+
+	schema *cardSchema
+}
+
+var versionForm = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,6}))?(?:\.[0-9]{1,6})?$`)
+
+// Version reads "major" or "major.minor"; nothing is 1.0.
+func Version(s string) (major, minor int, err error) {
+	if s == "" {
+		return 1, 0, nil
+	}
+	m := versionForm.FindStringSubmatch(s)
+	if m == nil {
+		return 0, 0, fmt.Errorf("%q is no version such as 1.0", s)
+	}
+	major, _ = strconv.Atoi(m[1])
+	minor, _ = strconv.Atoi("0" + m[2])
+	return major, minor, nil
+}
+
+// Draft reads a card that was written. Its errors are *Failure.
+func (c *Cards) Draft(w Written) (Draft, error) {
+	d := Draft{Placeholder: w.Body == nil}
+	body := map[string]any{idField: w.ID}
+	if !d.Placeholder {
+		v, err := decode(w.Body)
+		if err != nil {
+			return d, &Failure{Reason: BadJSON, Err: err}
+		}
+		var ok bool
+		if body, ok = v.(map[string]any); !ok {
+			return d, fail(NotObject, "the body is no object")
+		}
+	}
+	highest := c.lookup(w.Name, 0)
+	if highest == nil {
+		return d, fail(UnsupportedBlock, "there is no card %q", w.Name)
+	}
+	// What stands beside the fields is judged by the version that the fence
+	// names, or by that of cards that name none.
+	known := highest
+	if major, _, err := Version(w.Version); err == nil {
+		if named := c.lookup(w.Name, major); named != nil {
+			known = named
+		}
+	}
+	version, body, err := unwrap(w, body, known)
+	if err != nil {
+		return d, err
+	}
+	major, minor, err := Version(version)
+	if err != nil {
+		return d, &Failure{Reason: SchemaInvalid, Err: err}
+	}
+	one := c.lookup(w.Name, major)
+	if one == nil {
+		return d, fail(VersionDowngrade, "%s has no major version %d; the highest is %d", w.Name, major, highest.Type.Version)
+	}
+	d.Card, d.schema, d.Minor, d.Unversioned = one.Card, one.schema, minor, version == ""
+	var payload any = body
+	if !d.Placeholder {
+		payload, d.Dropped = one.schema.strip(payload)
+		if minor > one.Minor {
+			payload, d.Unknown = one.schema.known(payload)
+		}
+	}
+	if d.Payload, err = jsonx.Marshal(payload); err != nil {
+		return d, &Failure{Reason: BadJSON, Err: err}
+	}
+	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) {
+		d.Payload = w.Body // as it was written
+	}
+	if len(d.IDs()) > 0 && !d.Placeholder {
+		if err := one.draft.Validate(d.Payload); err != nil {
+			return d, &Failure{Reason: SchemaInvalid, Err: err}
+		}
+	}
+	return d, nil
+}
+
+// The members that say the version of a card and what it is, beside its fields
+// or around them.
+const (
+	versionField = "schemaVersion"
+	typeField    = "type"
+	dataField    = "data"
+	actionsField = "actions"
+)
+
+// unwrap reads the version of a card and takes its fields out of what may stand
+// around them: {"type": …, "schemaVersion": …, "data": {…}}. What a schema
+// knows as a field is one.
+func unwrap(w Written, body map[string]any, known *card) (version string, fields map[string]any, err error) {
+	version, fields = w.Version, body
+	if w.Body == nil {
+		return version, fields, nil
+	}
+	isField := func(name string) bool {
+		return len(known.schema.member(known.schema.at(), name)) > 0
+	}
+	data, wrapped := body[dataField].(map[string]any)
+	for name := range body {
+		switch name {
+		case dataField, versionField, typeField, actionsField:
+			wrapped = wrapped && !isField(name)
+		default:
+			wrapped = false
+		}
+	}
+	if name, ok := body[typeField].(string); ok && wrapped && name != w.Name {
+		return "", nil, fail(SchemaInvalid, "/type: it is a %s in a fence of %s", name, w.Name)
+	}
+	if own, ok := body[versionField]; ok && !isField(versionField) {
+		if version == "" {
+			switch own := own.(type) {
+			case string:
+				version = own
+			case json.Number:
+				version = own.String()
+			default:
+				return "", nil, fail(SchemaInvalid, "/schemaVersion: must be text such as 1.0")
+			}
+		}
+		if !wrapped {
+			fields = make(map[string]any, len(body))
+			for k, v := range body {
+				if k != versionField {
+					fields[k] = v
+				}
+			}
+		}
+	}
+	if wrapped {
+		fields = data
+	}
+	return version, fields, nil
+}
+
+// hasVersion reports whether the fields are less than what was written.
+func hasVersion(written json.RawMessage, fields map[string]any) bool {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(written, &members) != nil {
+		return true
+	}
+	return len(members) != len(fields)
+}
+
+// IDs are the ids of which the resolver says more; none for a card that has no
+// resolver.
+func (d Draft) IDs() []string {
+	if d.Card.Resolve == nil {
+		return nil
+	}
+	v, err := decode(d.Payload)
+	if err != nil {
+		return nil
+	}
+	return d.schema.ids(v)
+}
+
+// Fill lays what a resolver found over the draft. Of a list, elements that do
+// not exist are left out, and their ids returned. An error that wraps
+// ErrUnknownID says that nothing is left.
+func (d Draft) Fill(found map[string]json.RawMessage) (payload json.RawMessage, missing []string, err error) {
+	v, err := decode(d.Payload)
+	if err != nil {
+		return nil, nil, fmt.Errorf("decode the draft: %w", err)
+	}
+	filled, gone := 0, false
+	v = d.schema.objects(v, func(o map[string]any, root bool) bool {
+		id, ok := idOf(o)
+		if !ok || err != nil {
+			return true
+		}
+		raw, ok := found[id]
+		if !ok || string(raw) == "null" {
+			missing = append(missing, id)
+			gone = gone || root
+			return false
+		}
+		more, decodeErr := decode(raw)
+		object, ok := more.(map[string]any)
+		if decodeErr != nil || !ok {
+			err = fmt.Errorf("what the resolver says of %q is no object", id)
+			return true
+		}
+		filled++
+		if root && d.Placeholder && len(d.schema.member(d.schema.at(), idField)) == 0 {
+			delete(o, idField) // the schema has no such field
+		}
+		for name, value := range object {
+			o[name] = value
+		}
+		return true
+	})
+	switch {
+	case err != nil:
+		return nil, missing, err
+	case gone, filled == 0 && len(missing) > 0:
+		return nil, missing, fmt.Errorf("%w: %s", ErrUnknownID, strings.Join(missing, ", "))
+	}
+	payload, err = jsonx.Marshal(v)
+	return payload, missing, err
+}
+
+// Source writes a card the way a model would have: what is the server's is left
+// out.
+func (d Draft) Source() string { return writeFence(d.Card, d.Payload) }
+
+// Source writes a block of a card the way a model would have: what is the
+// server's is left out. It is "" for what is no card.
+func (c *Cards) Source(typeName string, version int, payload json.RawMessage) string {
+	for _, one := range c.all() {
+		if one.Type.Name != block.ShortName(typeName) || one.Type.Version != version {
+			continue
+		}
+		v, err := decode(payload)
+		if err != nil {
+			return ""
+		}
+		v, _ = one.schema.strip(v)
+		raw, err := jsonx.Marshal(v)
+		if err != nil {
+			return ""
+		}
+		return writeFence(one.Card, raw)
+	}
+	return ""
+}
