@@ -92,6 +92,7 @@ const (
 	CodeCancelled       = "CANCELLED"
 	CodeInterrupted     = "INTERRUPTED"
 	CodeNotAuthorized   = "NOT_AUTHORIZED"
+	CodeNotFound        = "NOT_FOUND"
 )
 
 // ActionKind says where an action goes.

@@ -535,8 +535,8 @@ func (s *Stream) settle(open block.Error) error {
 	for _, blockID := range s.order {
 		if b, ok := s.open[blockID]; ok {
 			e := open
-			// What no tool made, no tool can make again.
-			e.Retryable = e.Retryable && b.meta.Tool != ""
+			// What nothing has fetched, nothing can fetch again.
+			e.Retryable = e.Retryable && (b.meta.Tool != "" || b.meta.CanRefresh)
 			if err := b.fail(e, ""); err != nil {
 				return err
 			}

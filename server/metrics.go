@@ -31,6 +31,8 @@ type Metrics struct {
 	toolCalls    *prometheus.CounterVec
 	toolSeconds  *prometheus.HistogramVec
 	recommended  *prometheus.CounterVec
+	cards        *prometheus.CounterVec
+	cardFields   *prometheus.CounterVec
 	recommending *prometheus.HistogramVec
 	actions      *prometheus.CounterVec
 	actionTime   *prometheus.HistogramVec
@@ -80,6 +82,8 @@ func NewMetrics() *Metrics {
 	m.toolSeconds = times("tool_call_duration_seconds", "Length of tool calls.", long, "tool")
 	m.recommended = counters("recommender_total", "Finished answers that the recommender looked at, by what it came to.", "outcome")
 	m.recommending = times("recommender_duration_seconds", "Time between the end of an answer's text and what the recommender came to.", prometheus.ExponentialBuckets(0.05, 2, 8), "outcome")
+	m.cards = counters("cards_total", "Cards in the text of the model, by block type and what became of them.", "type", "outcome")
+	m.cardFields = counters("card_fields_dropped_total", "Fields of cards that the model wrote and only the server may say, by block type.", "type")
 	m.actions = counters("actions_total", "Actions that people asked for, by action and what became of it.", "action", "outcome")
 	m.actionTime = times("action_duration_seconds", "Time to answer actions.", long, "action")
 	m.blockActions = counters("block_actions_total", "Uses of blocks that clients reported, by kind.", "action")
@@ -132,6 +136,12 @@ func (m *Metrics) ToolCall(name, status string, d time.Duration) {
 func (m *Metrics) Recommended(outcome string, d time.Duration) {
 	m.recommended.WithLabelValues(outcome).Inc()
 	m.recommending.WithLabelValues(outcome).Observe(d.Seconds())
+}
+
+// Card implements turn.Observer.
+func (m *Metrics) Card(blockType, outcome string, dropped int) {
+	m.cards.WithLabelValues(blockType, outcome).Inc()
+	m.cardFields.WithLabelValues(blockType).Add(float64(dropped))
 }
 
 // Action implements action.Observer.

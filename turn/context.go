@@ -17,9 +17,12 @@ import (
 const rules = `Your text is shown as Markdown without HTML. Tools show charts, tables and figures to the user themselves, with real data; what a tool has shown is on the user's screen already. Comment on it, and do not repeat its numbers as a table or list. Use only figures that a tool returned or the user gave; if a tool failed, say so. Never make up data, links or images.`
 
 // system is the system prompt of a turn. reports are what people did since the
-// last answer, one line each.
-func (r *Runner) system(reports []string) string {
+// last answer, one line each; cards says how cards are written, if there are any.
+func (r *Runner) system(reports []string, cards string) string {
 	parts := []string{rules, "Today is " + r.cfg.Now().UTC().Format("2006-01-02") + "."}
+	if cards != "" {
+		parts = append(parts, cards)
+	}
 	if len(reports) > 0 {
 		parts = append(parts, "Since your last answer the user did this with what was shown. It is done; do not do it again:\n- "+strings.Join(reports, "\n- "))
 	}

@@ -30,7 +30,7 @@ const maxRetryWait = 30 * time.Second
 
 // converse is the body of a turn's first group.
 func (t *run) converse(ctx context.Context, first chan<- error) ending {
-	t.traj.System(t.began, t.r.system(t.reports))
+	t.traj.System(t.began, t.r.system(t.reports, t.cards.prompt()))
 	t.traj.User(t.began, lastUser(t.history), map[string]any{"msg_id": t.message.Parent})
 	err := t.out.Start(event.StartData{
 		ConversationID: t.message.Conversation, UserMessageID: t.message.Parent, TS: t.began.UnixMilli(), Model: t.message.Model,
@@ -52,19 +52,20 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 // loop asks the model, runs its calls and asks again, until it has answered or
 // waits for a person.
 func (t *run) loop(ctx context.Context) ending {
-	system := t.r.system(t.reports)
+	system := t.r.system(t.reports, t.cards.prompt())
 	limits := t.r.cfg.Limits
 	for {
 		t.steps++
 		offered := t.offered()
 		final := t.steps >= limits.Steps || t.calls >= limits.Calls || t.unattended
-		resp, err := t.ask(ctx, system, offered, final)
+		resp, err := t.ask(ctx, system+t.cards.told(), offered, final)
 		t.count(resp.Usage)
 		t.name(resp.Calls)
 		if err != nil {
+			t.cards.wait(ctx)
 			t.note(resp, nil, map[string]any{"error": err.Error()})
 			if resp.Text != "" {
-				t.exchange = append(t.exchange, model.Message{Role: model.RoleAssistant, Content: resp.Text})
+				t.say(model.Message{Role: model.RoleAssistant, Content: resp.Text})
 			}
 			return t.broken(ctx, err)
 		}
@@ -73,9 +74,15 @@ func (t *run) loop(ctx context.Context) ending {
 			calls := len(resp.Calls)
 			resp.Calls = nil
 			if resp.Text != "" { // endpoints refuse a message that says nothing
-				t.exchange = append(t.exchange, resp.Assistant())
+				t.say(resp.Assistant())
+			}
+			if err := t.cards.complete(ctx); err != nil {
+				return ending{lost: true}
 			}
 			t.note(resp, nil, nil)
+			if t.cards != nil && ctx.Err() != nil {
+				return interrupted(ctx) // while they were waited for
+			}
 			e := ending{reason: reason(resp.Finish, final && calls > 0)}
 			if e.reason == event.FinishStop && !final {
 				t.recommend(ctx)
@@ -93,6 +100,7 @@ func (t *run) loop(ctx context.Context) ending {
 		t.beginStep(resp)
 		t.save(context.WithoutCancel(ctx))
 		outcomes := t.runCalls(ctx, resp.Calls)
+		t.cards.wait(ctx) // the model is told what became of them
 		t.note(resp, outcomes, nil)
 		if ctx.Err() != nil {
 			return interrupted(ctx)
@@ -107,9 +115,15 @@ func (t *run) loop(ctx context.Context) ending {
 	}
 }
 
+// say keeps what the model said, as it wrote it.
+func (t *run) say(m model.Message) {
+	t.exchange = append(t.exchange, m)
+	t.wrote = t.cards.written()
+}
+
 // beginStep keeps what the model said and makes a place for each call's result.
 func (t *run) beginStep(resp model.Response) {
-	t.exchange = append(t.exchange, resp.Assistant())
+	t.say(resp.Assistant())
 	t.slots = make([]slot, len(resp.Calls))
 	for i, c := range resp.Calls {
 		t.slots[i].Call = c.ID
@@ -206,6 +220,11 @@ func (t *run) ask(ctx context.Context, system string, offered []model.ToolSpec, 
 		req.Messages = append([]model.Message{{Role: model.RoleSystem, Content: system}}, fit(turnsOf(slices.Concat(t.history, t.exchange)), room)...)
 		shown := false
 		began := time.Now()
+		write := t.out.Text
+		scribe := t.cards.scribe(ctx)
+		if scribe != nil {
+			write = scribe.write
+		}
 		resp, err := t.r.cfg.Model.Stream(ctx, req, func(d model.Delta) error {
 			switch {
 			case d.Text != "":
@@ -213,7 +232,7 @@ func (t *run) ask(ctx context.Context, system string, offered []model.ToolSpec, 
 				if t.bytes += len(d.Text); t.bytes > limits.OutputBytes {
 					return errOutputLimit
 				}
-				return t.out.Text(d.Text)
+				return write(d.Text)
 			case d.Reasoning != "":
 				shown = true
 				if t.bytes += len(d.Reasoning); t.bytes > limits.OutputBytes {
@@ -223,6 +242,10 @@ func (t *run) ask(ctx context.Context, system string, offered []model.ToolSpec, 
 			}
 			return nil
 		})
+		if scribe != nil {
+			// What goes wrong here is a lost log, which is found out below.
+			_ = scribe.close(resp, err)
+		}
 		t.r.cfg.Observer.ModelCall(t.r.cfg.Model.Info().Name, time.Since(began), resp.FirstToken, resp.Usage, err)
 		if errors.Is(err, errOutputLimit) {
 			resp.Finish, resp.Calls = model.FinishLength, nil
@@ -345,6 +368,9 @@ func (t *run) note(resp model.Response, outcomes []outcome, extra map[string]any
 	}
 	if len(blocks) > 0 {
 		extra["blocks"] = blocks
+	}
+	if cards := t.cards.recorded(); len(cards) > 0 {
+		extra["cards"] = cards
 	}
 	t.step(step)
 }

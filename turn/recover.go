@@ -229,7 +229,7 @@ func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, l leftover, was
 				m.Status, m.FinishReason, m.Err = event.StatusPaused, event.FinishPaused, nil
 				said = l.state.results(waitingPlaceholder)
 			case l.state != nil:
-				said = l.state.cut(st.Blocks)
+				said = l.state.cut(st.Blocks, r.cardSource(ctx, m.Owner))
 			}
 			if l.state != nil {
 				m.Usage = usageOf(l.state.Usage)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
@@ -22,6 +23,9 @@ func (r *Runner) Rerun(ctx context.Context, req BlockRequest) (Started, error) {
 	call, err := r.cfg.Store.BlockCall(ctx, req.Owner, req.Block)
 	if err != nil {
 		return Started{}, storeError("read how the block was made", err)
+	}
+	if strings.HasPrefix(call.Tool, cardTool) {
+		return r.rerunCard(ctx, req, call)
 	}
 	var p repeat
 	lease, last, err := r.next(ctx, call.Message, 0, func() (err error) {
@@ -58,16 +62,9 @@ func (r *Runner) repeatable(ctx context.Context, req BlockRequest) (repeat, erro
 	if err != nil {
 		return repeat{}, storeError("read how the block was made", err)
 	}
-	m, err := r.cfg.Store.Message(ctx, req.Owner, call.Message)
+	m, b, err := r.settled(ctx, req, call)
 	if err != nil {
-		return repeat{}, storeError("read message", err)
-	}
-	if m.Status == event.StatusRunning {
-		return repeat{}, &Error{Code: CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: m.ID}
-	}
-	b, ok := m.Block(req.Block)
-	if !ok {
-		return repeat{}, &Error{Code: CodeNotFound, Message: "Not found."}
+		return repeat{}, err
 	}
 	found, check, ok := r.lookup(call.Tool)
 	if !ok {
@@ -92,6 +89,22 @@ func (r *Runner) repeatable(ctx context.Context, req BlockRequest) (repeat, erro
 		}
 	}
 	return repeat{message: m, block: b, tool: found, spec: spec, args: args}, nil
+}
+
+// settled reads a block of a message that is not being written.
+func (r *Runner) settled(ctx context.Context, req BlockRequest, call store.BlockCall) (store.Message, block.Block, error) {
+	m, err := r.cfg.Store.Message(ctx, req.Owner, call.Message)
+	if err != nil {
+		return m, block.Block{}, storeError("read message", err)
+	}
+	if m.Status == event.StatusRunning {
+		return m, block.Block{}, &Error{Code: CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: m.ID}
+	}
+	b, ok := m.Block(req.Block)
+	if !ok {
+		return m, b, &Error{Code: CodeNotFound, Message: "Not found."}
+	}
+	return m, b, nil
 }
 
 func notAgain(refresh bool, message string) *Error {

@@ -43,6 +43,8 @@ type run struct {
 	history  []model.Message // before the turn, the question last
 	given    []model.Message // the history that the request brought
 	exchange []model.Message // said in the turn beyond its text blocks
+	cards    *cards          // in the model's text; nil for none
+	wrote    *written        // what of the message exchange accounts for
 	usage    model.Usage
 	steps    int // model calls so far
 	bytes    int // text written so far
@@ -117,6 +119,7 @@ func (r *Runner) empty(lease store.Lease, m store.Message, caller tool.Caller, c
 	if spec, ok := r.emitSpec(caps); ok {
 		t.emitted = &spec
 	}
+	t.cards = t.newCards()
 	return t
 }
 
@@ -362,7 +365,7 @@ func (t *run) finish(e ending) event.Status {
 	if !t.follow {
 		t.message.Reasoning = st.Reasoning
 		t.message.Status, t.message.FinishReason, t.message.Usage, t.message.Err = status, e.reason, usage, e.err
-		t.message.Exchange = t.said(status, st.Blocks)
+		t.message.Exchange = t.said(ctx, status, st.Blocks)
 	}
 	if err := t.retrying(ctx, func() error { return t.r.cfg.Store.PutMessage(ctx, t.message) }); err != nil {
 		if !errors.Is(err, store.ErrNotFound) { // deleted meanwhile
@@ -391,10 +394,10 @@ func (t *run) finish(e ending) event.Status {
 }
 
 // said is the exchange as later turns read it.
-func (t *run) said(status event.Status, blocks []block.Block) json.RawMessage {
+func (t *run) said(ctx context.Context, status event.Status, blocks []block.Block) json.RawMessage {
 	said := t.state().results(waitingPlaceholder)
 	if status != event.StatusPaused {
-		said = t.state().cut(blocks)
+		said = t.state().cut(blocks, t.r.cardSource(ctx, t.message.Owner))
 	}
 	raw, err := json.Marshal(said)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/internal/id"
+	"github.com/inlay-ui/inlay/markup"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
@@ -34,6 +35,10 @@ type Observer interface {
 	// Recommended reports what the recommender came to, one of the Outcome
 	// constants, and how long it took.
 	Recommended(outcome string, d time.Duration)
+	// Card reports what became of a card in the model's text: the type of its
+	// block, one of the Card constants or a reason of package markup, and how
+	// many fields were left out that only the server may say.
+	Card(blockType, outcome string, dropped int)
 	// Events reports how many events one commit made durable.
 	Events(n int)
 }
@@ -65,6 +70,11 @@ type Config struct {
 	// EmitBlocks offers the model a tool by which it shows blocks itself, of
 	// those types that allow it and that the client has declared.
 	EmitBlocks bool
+	// Cards are those that the model may write into its text; nil for none.
+	Cards *markup.Cards
+	// Embed are the syntaxes in which it may. nil: fences and placeholders; an
+	// empty list leaves all of the text as it is.
+	Embed []markup.Syntax
 	// Recommend makes a recommender look at finished answers; nil makes none.
 	Recommend *Recommend
 	// Instance names this process as the owner of leases; it must differ from
@@ -297,6 +307,7 @@ func (r *Runner) start(ctx context.Context, req Request) (Started, error) {
 	}
 	t.history = history(path, req.History, r.pictures(ctx, req.Owner, path, b.User, files), r.cfg.Limits.ContextBytes, r.cfg.Registry)
 	t.waiting = r.waiting(ctx, path)
+	t.failedCards(path)
 	t.report(ctx)
 	return started, r.launch(ctx, t, t.converse)
 }
@@ -662,4 +673,5 @@ func (noObserver) TurnEnded(string, time.Duration)                              
 func (noObserver) ModelCall(string, time.Duration, time.Duration, model.Usage, error) {}
 func (noObserver) ToolCall(string, string, time.Duration)                             {}
 func (noObserver) Recommended(string, time.Duration)                                  {}
+func (noObserver) Card(string, string, int)                                           {}
 func (noObserver) Events(int)                                                         {}

@@ -43,6 +43,10 @@ type state struct {
 	History []model.Message `json:"history,omitempty"`
 	// Lang is the language of the person.
 	Lang string `json:"lang,omitempty"`
+	// Written is how much of the message Exchange accounts for, where its text
+	// has cards, and Notes what the model is yet to be told of them.
+	Written *written `json:"written,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
 	// End is how the turn ends, whatever comes: FinishCancelled while a paused
 	// one is stopped, FinishStop when its answer is whole.
 	End string `json:"end,omitempty"`
@@ -155,23 +159,38 @@ func (s *state) expires() time.Time {
 
 // cut is the exchange of a turn that ended here: every call has a result, and
 // what the model had begun to say is kept.
-func (s *state) cut(blocks []block.Block) []model.Message {
+func (s *state) cut(blocks []block.Block, source func(b block.Block) string) []model.Message {
 	said := s.results(func(q *question) string {
 		if q.open() {
 			return "error: CANCELLED The user was asked first and had not answered; the call was not run."
 		}
 		return "error: INTERRUPTED The call was interrupted and may or may not have run."
 	})
+	if rest := s.rest(blocks, source); rest != "" {
+		said = append(said, model.Message{Role: model.RoleAssistant, Content: rest})
+	}
+	return answered(said)
+}
+
+// rest is what the model had begun to say behind the exchange.
+func (s *state) rest(blocks []block.Block, source func(b block.Block) string) string {
 	before := ""
 	for _, m := range s.Exchange {
 		if m.Role == model.RoleAssistant {
 			before += m.Content
 		}
 	}
-	if rest, ok := strings.CutPrefix(modelText(blocks), before); ok && rest != "" {
-		said = append(said, model.Message{Role: model.RoleAssistant, Content: rest})
+	switch {
+	case s.Written != nil:
+		return s.Written.since(blocks, source)
+	case before == "":
+		return written{}.since(blocks, source)
 	}
-	return answered(said)
+	rest, ok := strings.CutPrefix(modelText(blocks), before)
+	if !ok {
+		return ""
+	}
+	return rest
 }
 
 // modelText is the text that the model wrote: text of tools names its call.
@@ -179,7 +198,7 @@ func modelText(blocks []block.Block) string {
 	var b strings.Builder
 	for _, bl := range blocks {
 		var s string
-		if bl.Type == "text" && (bl.Meta == nil || bl.Meta.ToolCallID == "") && json.Unmarshal(bl.Payload, &s) == nil {
+		if isModelText(bl) && json.Unmarshal(bl.Payload, &s) == nil {
 			b.WriteString(s)
 		}
 	}
@@ -193,13 +212,15 @@ func (t *run) state() *state {
 	return &state{
 		V: stateVersion, Exchange: t.exchange, Step: slices.Clone(t.slots), Steps: t.steps, Calls: t.calls, Bytes: t.bytes, Usage: t.usage,
 		Results: t.results, Bad: t.bad, Barred: t.barred, Named: t.named, Reports: t.reports, History: t.given, Lang: t.caller.Lang,
+		Written: t.wrote, Notes: t.cards.noted(),
 	}
 }
 
 // restore makes a run that goes on from a state.
 func (t *run) restore(s *state) {
 	t.exchange, t.slots, t.steps, t.calls, t.bytes, t.usage = s.Exchange, s.Step, s.Steps, s.Calls, s.Bytes, s.Usage
-	t.reports, t.given = s.Reports, s.History
+	t.reports, t.given, t.wrote = s.Reports, s.History, s.Written
+	t.cards.resume(s.Written, s.Notes)
 	maps.Copy(t.results, s.Results)
 	maps.Copy(t.bad, s.Bad)
 	maps.Copy(t.barred, s.Barred)
