@@ -49,6 +49,21 @@ type Block struct {
 // names instead.
 type Actions string
 
+// CompileActions compiles a program of actions. name appears in errors.
+func CompileActions(name string, a Actions) (func(ctx context.Context, data map[string]any) ([]block.Action, error), error) {
+	program, err := CompileProgram(name, string(a))
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, data map[string]any) ([]block.Action, error) {
+		raw, err := program.JSON(ctx, data)
+		if err != nil {
+			return nil, err
+		}
+		return readActions(raw)
+	}, nil
+}
+
 // Mapper is a compiled Config. It is safe for concurrent use.
 type Mapper struct {
 	block                      *Block

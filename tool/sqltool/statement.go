@@ -333,5 +333,8 @@ var readVerbs = []string{"SELECT", "WITH", "VALUES", "TABLE", "SHOW", "EXPLAIN",
 
 func (s *Statement) reads() bool { return slices.Contains(readVerbs, s.Verb) }
 
+// Reads reports whether the statement only reads.
+func (s *Statement) Reads() bool { return s.reads() }
+
 // rows says whether running the statement is expected to give rows.
 func (s *Statement) rows() bool { return s.reads() || s.Returning }
