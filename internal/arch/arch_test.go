@@ -34,7 +34,7 @@ var beside = map[string][]string{
 }
 
 // shared are folders below a layer that its other folders may import.
-var shared = map[string]bool{"tool/mapping": true}
+var shared = map[string]bool{"tool/mapping": true, "model/endpoint": true}
 
 // above may import everything and be imported by nothing.
 var above = []string{"cmd", "bench", "docs", "e2e", "examples"}

@@ -18,8 +18,8 @@ import (
 
 const testKey = "sk-test-0123456789"
 
-// endpoint starts a server with the handler and returns a client for it.
-func endpoint(t *testing.T, profile string, h http.HandlerFunc) *Client {
+// newEndpoint starts a server with the handler and returns a client for it.
+func newEndpoint(t *testing.T, profile string, h http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -41,7 +41,7 @@ func hello() model.Request {
 }
 
 func TestStream(t *testing.T) {
-	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+	c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer "+testKey {
 			t.Errorf("%s with %v", r.URL, r.Header)
 		}
@@ -62,7 +62,7 @@ func TestStream(t *testing.T) {
 
 func TestConnectionIsUsedAgain(t *testing.T) {
 	peers := map[string]bool{}
-	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+	c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 		peers[r.RemoteAddr] = true
 		io.WriteString(w, stream("stop", "x"))
 	})
@@ -80,7 +80,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 func TestOpenAfterDone(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
-	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+	c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, stream("stop", "x"))
 		w.(http.Flusher).Flush()
 		select {
@@ -95,7 +95,7 @@ func TestOpenAfterDone(t *testing.T) {
 }
 
 func TestBrokenOff(t *testing.T) {
-	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+	c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, stream("", "half"))
 		io.WriteString(w, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`+"\n\n")
 		w.(http.Flusher).Flush()
@@ -116,7 +116,7 @@ func TestSilence(t *testing.T) {
 		"after a while":  stream("", "half"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+			c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 				if said != "" {
 					io.WriteString(w, said)
 					w.(http.Flusher).Flush()
@@ -148,12 +148,12 @@ func TestCommentsKeepAliveForAWhile(t *testing.T) {
 			io.WriteString(w, stream("stop", "x"))
 		}
 	}
-	c := endpoint(t, "openai", beat(10))
+	c := newEndpoint(t, "openai", beat(10))
 	c.idle = 100 * time.Millisecond
 	if resp, err := c.Stream(context.Background(), hello(), ignore); err != nil || resp.Text != "x" {
 		t.Errorf("a patient endpoint: %+v, %v", resp, err)
 	}
-	c = endpoint(t, "openai", beat(1000))
+	c = newEndpoint(t, "openai", beat(1000))
 	c.idle = 100 * time.Millisecond
 	if _, err := c.Stream(context.Background(), hello(), ignore); err == nil || model.AsError(err).Code != model.CodeTimeout {
 		t.Errorf("nothing but comments: %v", err)
@@ -161,7 +161,7 @@ func TestCommentsKeepAliveForAWhile(t *testing.T) {
 }
 
 func TestSlowConsumerIsNotSilence(t *testing.T) {
-	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, stream("stop", "a", "b")) })
+	c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, stream("stop", "a", "b")) })
 	c.idle = 40 * time.Millisecond
 	_, err := c.Stream(context.Background(), hello(), func(model.Delta) error {
 		time.Sleep(100 * time.Millisecond)
@@ -173,7 +173,7 @@ func TestSlowConsumerIsNotSilence(t *testing.T) {
 }
 
 func TestCancelAndRefuse(t *testing.T) {
-	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+	c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, stream("", "half"))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -222,7 +222,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.status, " ", test.code), func(t *testing.T) {
-			c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+			c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Retry-After", "7")
 				if test.status == 307 {
 					w.Header().Set("Location", "https://elsewhere.example/")
@@ -245,23 +245,6 @@ func TestErrors(t *testing.T) {
 				t.Errorf("the key is shown: %v", err)
 			}
 		})
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for header, want := range map[string]time.Duration{
-		"Retry-After: 2":   2 * time.Second,
-		"Retry-After: 0.5": 500 * time.Millisecond,
-		"Retry-After: Fri, 02 Jan 2026 03:05:05 GMT": time.Minute,
-		"Retry-After: Fri, 02 Jan 2026 03:00:00 GMT": 0,
-		"Retry-After-Ms: 30":                         30 * time.Millisecond,
-		"Retry-After: soon":                          0,
-	} {
-		name, value, _ := strings.Cut(header, ": ")
-		if got := retryAfter(http.Header{name: {value}}, now); got != want {
-			t.Errorf("%s: %v, want %v", header, got, want)
-		}
 	}
 }
 
@@ -335,8 +318,7 @@ func TestAzure(t *testing.T) {
 			t.Errorf("%s: %s, want %s", base, got, want)
 		}
 		h := http.Header{}
-		c.authorize(h)
-		if h.Get("Api-Key") != testKey || h.Get("Authorization") != "" {
+		if _, err := c.authorize(t.Context(), h); err != nil || h.Get("Api-Key") != testKey || h.Get("Authorization") != "" {
 			t.Errorf("headers %v", h)
 		}
 	}
@@ -523,7 +505,7 @@ func TestRefusedWishes(t *testing.T) {
 		return req
 	}
 	var bodies []string
-	c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+	c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -564,7 +546,7 @@ func TestRefusedWishes(t *testing.T) {
 		{401, noTemperature},
 	} {
 		requests := 0
-		c := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+		c := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 			requests++
 			http.Error(w, refusal.body, refusal.status)
 		})
@@ -573,7 +555,7 @@ func TestRefusedWishes(t *testing.T) {
 		}
 	}
 	requests := 0
-	plain := endpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+	plain := newEndpoint(t, "openai", func(w http.ResponseWriter, r *http.Request) {
 		requests++
 		http.Error(w, noChoice, http.StatusBadRequest)
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/model/endpoint"
 )
 
 // reader puts one answer together from the pieces of its stream.
@@ -125,8 +126,8 @@ type (
 // read reads a body to its end mark or to its end. The response holds what
 // arrived, whatever the error.
 func (r *reader) read(body io.Reader) (model.Response, error) {
-	f := newFrames(body)
-	plain, err := f.isJSON()
+	f := endpoint.NewFrames(body)
+	plain, err := f.IsJSON()
 	var done bool
 	switch {
 	case err != nil:
@@ -141,17 +142,17 @@ func (r *reader) read(body io.Reader) (model.Response, error) {
 
 // readStream reads frames until the end mark. done is false when the stream
 // ended without one.
-func (r *reader) readStream(f *frames) (done bool, err error) {
+func (r *reader) readStream(f *endpoint.Frames) (done bool, err error) {
 	for {
-		fr, err := f.next()
+		fr, err := f.Next()
 		if err != nil {
 			return false, r.broken(err)
 		}
-		if len(fr.data) > 0 && r.heard != nil {
+		if len(fr.Data) > 0 && r.heard != nil {
 			r.heard()
 		}
-		if fr.event == "error" {
-			return false, readError(fr.data).toModel(0)
+		if fr.Event == "error" {
+			return false, endpoint.ReadError(fr.Data).Model(0)
 		}
 		if done, err = r.frame(fr); done || err != nil {
 			return done, err
@@ -161,9 +162,9 @@ func (r *reader) readStream(f *frames) (done bool, err error) {
 
 // frame reads the data of one frame: one chunk, or several where the blank
 // lines between frames got lost.
-func (r *reader) frame(fr frame) (done bool, err error) {
+func (r *reader) frame(fr endpoint.Frame) (done bool, err error) {
 	for {
-		data := bytes.TrimSpace(fr.data)
+		data := bytes.TrimSpace(fr.Data)
 		switch {
 		case len(data) == 0:
 			return false, nil
@@ -175,7 +176,7 @@ func (r *reader) frame(fr frame) (done bool, err error) {
 		}
 		c, rest, err := r.parse(data)
 		if err != nil {
-			if fr.cut {
+			if fr.Cut {
 				r.quirk("cut_frame")
 				return false, nil
 			}
@@ -184,7 +185,7 @@ func (r *reader) frame(fr frame) (done bool, err error) {
 		if err := r.chunk(c, data); err != nil {
 			return false, err
 		}
-		fr.data = rest
+		fr.Data = rest
 	}
 }
 
@@ -218,8 +219,8 @@ func (r *reader) decode(data []byte, v any) error {
 }
 
 // readJSON reads an answer that came as one JSON object.
-func (r *reader) readJSON(f *frames) (done bool, err error) {
-	body, err := f.rest()
+func (r *reader) readJSON(f *endpoint.Frames) (done bool, err error) {
+	body, err := f.Rest()
 	if err != nil {
 		return false, r.broken(err)
 	}
@@ -232,7 +233,7 @@ func (r *reader) readJSON(f *frames) (done bool, err error) {
 		return false, err
 	}
 	if len(c.Choices) == 0 {
-		return false, readError(body).toModel(0)
+		return false, endpoint.ReadError(body).Model(0)
 	}
 	return true, nil
 }
@@ -246,7 +247,7 @@ func (r *reader) broken(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), r.finish != "":
 		r.quirk("connection_closed")
 		return nil
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, endpoint.ErrTooLong):
 		return &model.Error{Code: model.CodeBadResponse, Message: err.Error(), Err: err}
 	}
 	return err
@@ -254,11 +255,11 @@ func (r *reader) broken(err error) error {
 
 // chunk takes one chunk in; raw is its text.
 func (r *reader) chunk(c chunk, raw []byte) error {
-	if !isNull(c.Error) {
-		return r.failed(c, readError(c.Error))
+	if !endpoint.IsNull(c.Error) {
+		return r.failed(c, endpoint.ReadError(c.Error))
 	}
-	if len(c.Choices) == 0 && scalar(c.Code) != "" && scalar(c.Message) != "" {
-		return readError(raw).toModel(0)
+	if len(c.Choices) == 0 && endpoint.Scalar(c.Code) != "" && endpoint.Scalar(c.Message) != "" {
+		return endpoint.ReadError(raw).Model(0)
 	}
 	r.readUsage(c.Groq.Usage)
 	r.readUsage(c.Usage)
@@ -267,8 +268,8 @@ func (r *reader) chunk(c chunk, raw []byte) error {
 			r.quirk("other_choice")
 			continue
 		}
-		if !isNull(ch.Error) {
-			return r.failed(c, readError(ch.Error))
+		if !endpoint.IsNull(ch.Error) {
+			return r.failed(c, endpoint.ReadError(ch.Error))
 		}
 		delta := ch.Delta
 		if len(delta) == 0 && len(ch.Message) > 0 && !r.streamed {
@@ -293,7 +294,7 @@ func (r *reader) chunk(c chunk, raw []byte) error {
 }
 
 // failed takes in what arrived beside an error and returns the error.
-func (r *reader) failed(c chunk, e endpointError) error {
+func (r *reader) failed(c chunk, e endpoint.Error) error {
 	for _, ch := range c.Choices {
 		if ch.Index == 0 {
 			if err := r.delta(ch.Delta); err != nil {
@@ -301,7 +302,7 @@ func (r *reader) failed(c chunk, e endpointError) error {
 			}
 		}
 	}
-	return e.toModel(0)
+	return e.Model(0)
 }
 
 // responseOnly are members of a message that no endpoint takes back.
@@ -326,12 +327,12 @@ func (r *reader) delta(d members) error {
 			return err
 		}
 	}
-	if calls := d["tool_calls"]; !isNull(calls) {
+	if calls := d["tool_calls"]; !endpoint.IsNull(calls) {
 		if err := r.calls(calls); err != nil {
 			return err
 		}
 	}
-	if legacy := d["function_call"]; !isNull(legacy) {
+	if legacy := d["function_call"]; !endpoint.IsNull(legacy) {
 		r.quirk("function_call")
 		zero := 0
 		entry := toolCall{Index: &zero}
@@ -437,7 +438,7 @@ func (r *reader) calls(raw json.RawMessage) error {
 // of its chunk.
 func (r *reader) call(entry toolCall, extra members, later bool) error {
 	fn := entry.Function
-	custom := !isNull(entry.Custom)
+	custom := !endpoint.IsNull(entry.Custom)
 	if custom {
 		var in struct {
 			Name  string          `json:"name"`
@@ -462,7 +463,7 @@ func (r *reader) call(entry toolCall, extra members, later bool) error {
 	default:
 		r.quirk("renamed_call")
 	}
-	if args := fn.Arguments; !isNull(args) {
+	if args := fn.Arguments; !endpoint.IsNull(args) {
 		if args[0] == '"' {
 			s.args.WriteString(text(args))
 		} else {
@@ -533,7 +534,7 @@ func (r *reader) complete(s *slot) bool {
 // readUsage takes usage in. The last one counts: some endpoints repeat a
 // running total in every chunk.
 func (r *reader) readUsage(raw json.RawMessage) {
-	if isNull(raw) {
+	if endpoint.IsNull(raw) {
 		return
 	}
 	var u struct {
@@ -577,7 +578,7 @@ func (r *reader) end(done bool, err error) (model.Response, error) {
 	finish, known := finishOf(r.finish)
 	whole := err == nil && (done || r.finish != "")
 	if whole && finish == "" {
-		err = &model.Error{Code: model.CodeUnavailable, Message: "the endpoint gave up: " + cut(r.finish, 100), Retryable: true}
+		err = &model.Error{Code: model.CodeUnavailable, Message: "the endpoint gave up: " + endpoint.Cut(r.finish, 100), Retryable: true}
 		whole = false
 	}
 	if !r.refused {
@@ -598,7 +599,7 @@ func (r *reader) end(done bool, err error) (model.Response, error) {
 		if r.finish == "" {
 			r.quirk("finish_missing")
 		} else if !known {
-			r.quirk("finish_unknown " + cut(r.finish, 100))
+			r.quirk("finish_unknown " + endpoint.Cut(r.finish, 100))
 		}
 		var callErr error
 		if resp.Calls, callErr = r.finishedCalls(); callErr != nil {
@@ -679,17 +680,17 @@ func (r *reader) finishedCalls() ([]model.Call, error) {
 func (r *reader) noteUnfinished() {
 	for _, s := range r.slots {
 		if s.name != "" || s.args.Len() > 0 {
-			r.quirks = append(r.quirks, "unfinished_call "+s.name+" "+cut(s.args.String(), 200))
+			r.quirks = append(r.quirks, "unfinished_call "+s.name+" "+endpoint.Cut(s.args.String(), 200))
 		}
 	}
 	for _, c := range r.textCalls {
-		r.quirks = append(r.quirks, "unfinished_call "+c.Name+" "+cut(c.Raw, 200))
+		r.quirks = append(r.quirks, "unfinished_call "+c.Name+" "+endpoint.Cut(c.Raw, 200))
 	}
 }
 
 // add keeps one piece of a member.
 func (p pieces) add(name string, value json.RawMessage) pieces {
-	if isNull(value) {
+	if endpoint.IsNull(value) {
 		return p
 	}
 	if p == nil {
@@ -765,7 +766,7 @@ func joinDetails(entries []json.RawMessage) []json.RawMessage {
 		}
 		whole.WriteString(text(m[field]))
 		for name, value := range m {
-			if !isNull(value) || open[name] == nil {
+			if !endpoint.IsNull(value) || open[name] == nil {
 				open[name] = value
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/model/endpoint"
 )
 
 // requestBody writes the body of a streamed completion.
@@ -111,7 +112,7 @@ func (p Profile) messages(in []model.Message) ([]any, error) {
 			case p.Images:
 				msg["content"] = contentParts(m)
 			default:
-				msg["content"] = strings.TrimSpace(m.Content + "\n\n" + unseen(len(m.Images)))
+				msg["content"] = strings.TrimSpace(m.Content + "\n\n" + endpoint.Unseen(len(m.Images)))
 			}
 		case model.RoleTool:
 			msg["tool_call_id"] = ids(m.CallID)
@@ -151,14 +152,6 @@ func contentParts(m model.Message) []any {
 		parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}})
 	}
 	return parts
-}
-
-// unseen stands for the images of a message where the model does not see.
-func unseen(n int) string {
-	if n == 1 {
-		return "[An image was attached; this model cannot see it.]"
-	}
-	return fmt.Sprintf("[%d images were attached; this model cannot see them.]", n)
 }
 
 // callList writes the calls of an assistant message. Arguments that could not

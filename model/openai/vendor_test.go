@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/model/endpoint"
 )
 
 // TestVendorShapes reads minimal streams in the shapes that vendors are known
@@ -180,7 +181,7 @@ func TestFraming(t *testing.T) {
 	if got, err := readAll(profiles[0], nil, strings.NewReader(long)); err != nil || len(got.Text) != 3<<20 {
 		t.Errorf("a line of 3 MiB: %d bytes, %v", len(got.Text), err)
 	}
-	if _, err := readAll(profiles[0], nil, strings.NewReader("data: "+strings.Repeat("x", maxFrame+1))); err == nil || model.AsError(err).Code != model.CodeBadResponse {
+	if _, err := readAll(profiles[0], nil, strings.NewReader("data: "+strings.Repeat("x", endpoint.MaxFrame+1))); err == nil || model.AsError(err).Code != model.CodeBadResponse {
 		t.Errorf("a line over the limit: %v", err)
 	}
 }

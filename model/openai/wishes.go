@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -58,7 +59,7 @@ func (w *refusedWishes) learn(name string, req model.Request, err error) bool {
 	}
 	message := strings.ToLower(e.Message)
 	for i, wish := range wishList {
-		if !wish.sent(req) || !hasAny(message, wish.words) {
+		if !wish.sent(req) || !slices.ContainsFunc(wish.words, func(w string) bool { return strings.Contains(message, w) }) {
 			continue
 		}
 		w.mu.Lock()

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"encoding/json"
@@ -10,54 +10,55 @@ import (
 	"github.com/inlay-ui/inlay/model"
 )
 
-// endpointError is what can be read from an error in its many spellings.
-type endpointError struct {
-	status  int
-	code    string
-	message string
+// Error is what can be read from an error in its many spellings.
+type Error struct {
+	// Status is a status of HTTP that it names; 0 for none.
+	Status  int
+	Code    string
+	Message string
 }
 
-// readError reads an error object, string, body or list of one.
-func readError(raw json.RawMessage) endpointError {
-	var e endpointError
+// ReadError reads an error object, string, body or list of one.
+func ReadError(raw json.RawMessage) Error {
+	var e Error
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
 		raw = list[0]
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		e.message = text
+		e.Message = text
 		return e
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
-		e.message = strings.TrimSpace(string(raw))
+		e.Message = strings.TrimSpace(string(raw))
 		return e
 	}
-	if inner, ok := members["error"]; ok && !isNull(inner) {
-		inside := readError(inner)
-		if inside.message != "" || inside.code != "" {
+	if inner, ok := members["error"]; ok && !IsNull(inner) {
+		inside := ReadError(inner)
+		if inside.Message != "" || inside.Code != "" {
 			return inside
 		}
 	}
 	for _, name := range []string{"message", "detail", "msg", "error_description"} {
-		if e.message = scalar(members[name]); e.message != "" {
+		if e.Message = Scalar(members[name]); e.Message != "" {
 			break
 		}
 	}
 	for _, name := range []string{"code", "type", "status", "param"} {
-		word := scalar(members[name])
+		word := Scalar(members[name])
 		if n, err := strconv.Atoi(word); err == nil && n >= 400 && n < 600 {
-			e.status = n
+			e.Status = n
 		} else if word != "" {
-			e.code = strings.TrimSpace(e.code + " " + word)
+			e.Code = strings.TrimSpace(e.Code + " " + word)
 		}
 	}
 	return e
 }
 
-// scalar returns a JSON string or number as text; anything else is empty.
-func scalar(raw json.RawMessage) string {
+// Scalar returns a JSON string or number as text; anything else is empty.
+func Scalar(raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return ""
@@ -71,17 +72,18 @@ func scalar(raw json.RawMessage) string {
 	return ""
 }
 
-func isNull(raw json.RawMessage) bool {
+// IsNull reports whether a member is missing or null.
+func IsNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// toModel puts an endpoint's error into the words of package model. A status
+// Model puts an endpoint's error into the words of package model. A status
 // that the endpoint names inside its answer counts when HTTP said nothing.
-func (e endpointError) toModel(status int) *model.Error {
+func (e Error) Model(status int) *model.Error {
 	if status == 0 || status == http.StatusOK {
-		status = e.status
+		status = e.Status
 	}
-	message := cut(e.message, 500)
+	message := Cut(e.Message, 500)
 	if message == "" {
 		message = http.StatusText(status)
 	}
@@ -89,7 +91,7 @@ func (e endpointError) toModel(status int) *model.Error {
 		message = "the endpoint reported an error without a message"
 	}
 	err := &model.Error{Code: model.CodeBadRequest, Message: message, Status: status}
-	words := strings.ToLower(e.code + " " + e.message)
+	words := strings.ToLower(e.Code + " " + e.Message)
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		err.Code = model.CodeUnauthorized
@@ -134,9 +136,9 @@ func hasAny(text string, words []string) bool {
 	return false
 }
 
-// retryAfter reads how long the endpoint asks to wait: milliseconds in
+// RetryAfter reads how long the endpoint asks to wait: milliseconds in
 // retry-after-ms, seconds or an HTTP date in Retry-After.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+func RetryAfter(h http.Header, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		wait = time.Duration(ms * float64(time.Millisecond))
@@ -148,8 +150,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return max(wait, 0)
 }
 
-// cut shortens text to at most n bytes without cutting a character.
-func cut(text string, n int) string {
+// Cut shortens text to at most n bytes without cutting a character.
+func Cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

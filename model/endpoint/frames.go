@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"bufio"
@@ -7,24 +7,30 @@ import (
 	"io"
 )
 
-// maxFrame limits one line, one frame and one plain JSON body.
-const maxFrame = 16 << 20
+// MaxFrame limits one line, one frame and one plain body.
+const MaxFrame = 16 << 20
 
-var errTooLong = errors.New("a line of the stream is longer than 16 MiB")
+// ErrTooLong is a line, a frame or a plain body beyond 16 MiB.
+var ErrTooLong = errors.New("a line of the stream is longer than 16 MiB")
 
-// frame is one event of the stream.
-type frame struct {
-	event string
-	data  []byte
-	// cut says that the stream ended before the blank line that closes a
+// Frame is one event of a stream.
+type Frame struct {
+	Event string
+	// Data are its data lines, joined by LF; nil for an event without any.
+	Data []byte
+	// Cut says that the stream ended before the blank line that closes a
 	// frame.
-	cut bool
+	Cut bool
 }
 
-// frames reads server-sent events. Lines end in LF, CRLF or a lone CR, and a
+// Frames reads server-sent events. Lines end in LF, CRLF or a lone CR, and a
 // line is handed on as soon as its end is seen: nothing waits for the byte
 // after a CR.
-type frames struct {
+type Frames struct {
+	// Odd counts the lines so far that are of no field of server-sent events:
+	// mostly what follows a line end that the sender wrote into its data.
+	Odd int
+
 	r      *bufio.Reader
 	line   []byte
 	skipLF bool
@@ -32,13 +38,14 @@ type frames struct {
 	end    error
 }
 
-func newFrames(r io.Reader) *frames {
-	return &frames{r: bufio.NewReader(r), start: true}
+// NewFrames reads the events of a body.
+func NewFrames(r io.Reader) *Frames {
+	return &Frames{r: bufio.NewReader(r), start: true}
 }
 
-// isJSON reports whether the body is one JSON object instead of a stream: its
+// IsJSON reports whether the body is one JSON object instead of a stream: its
 // first byte after a byte order mark and blanks is a brace.
-func (f *frames) isJSON() (bool, error) {
+func (f *Frames) IsJSON() (bool, error) {
 	if err := f.skipBOM(); err != nil {
 		return false, err
 	}
@@ -56,7 +63,7 @@ func (f *frames) isJSON() (bool, error) {
 }
 
 // skipBOM drops a UTF-8 byte order mark at the very start.
-func (f *frames) skipBOM() error {
+func (f *Frames) skipBOM() error {
 	if !f.start {
 		return nil
 	}
@@ -74,11 +81,11 @@ func (f *frames) skipBOM() error {
 	return err
 }
 
-// rest reads the remaining body.
-func (f *frames) rest() ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(f.r, maxFrame+1))
-	if err == nil && len(data) > maxFrame {
-		err = errTooLong
+// Rest reads the remaining body.
+func (f *Frames) Rest() ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f.r, MaxFrame+1))
+	if err == nil && len(data) > MaxFrame {
+		err = ErrTooLong
 	}
 	return data, err
 }
@@ -86,7 +93,7 @@ func (f *frames) rest() ([]byte, error) {
 // readLine returns the next line without its end; the slice is valid until
 // the next call. A last line without an end is returned with a nil error, the
 // reader's error follows on the next call.
-func (f *frames) readLine() ([]byte, error) {
+func (f *Frames) readLine() ([]byte, error) {
 	f.line = f.line[:0]
 	if f.end != nil {
 		return nil, f.end
@@ -114,8 +121,8 @@ func (f *frames) readLine() ([]byte, error) {
 		if cr := bytes.IndexByte(buf[:i], '\r'); cr >= 0 {
 			i = cr
 		}
-		if len(f.line)+i > maxFrame {
-			return nil, errTooLong
+		if len(f.line)+i > MaxFrame {
+			return nil, ErrTooLong
 		}
 		f.line = append(f.line, buf[:i]...)
 		if i == len(buf) {
@@ -129,47 +136,49 @@ func (f *frames) readLine() ([]byte, error) {
 }
 
 // discard drops n bytes that are known to be buffered.
-func (f *frames) discard(n int) {
+func (f *Frames) discard(n int) {
 	if _, err := f.r.Discard(n); err != nil {
-		panic("openai: buffered bytes are gone: " + err.Error())
+		panic("endpoint: buffered bytes are gone: " + err.Error())
 	}
 }
 
-// next returns the next frame with data or an event name. Comments, blank
+// Next returns the next frame with data or an event name. Comments, blank
 // frames and fields that are not used here are passed over. A frame that the
 // end of the stream cuts off is returned too; the error comes with the next
 // call.
-func (f *frames) next() (frame, error) {
-	var fr frame
-	lines := 0
+func (f *Frames) Next() (Frame, error) {
+	var fr Frame
 	for {
 		line, err := f.readLine()
 		switch {
-		case err != nil && lines > 0:
-			fr.cut = true
+		case err != nil && fr.Data != nil:
+			fr.Cut = true
 			return fr, nil
 		case err != nil:
-			return frame{}, err
-		case len(line) == 0 && (len(fr.data) > 0 || fr.event != ""):
+			return Frame{}, err
+		case len(line) == 0 && (fr.Data != nil || fr.Event != ""):
 			return fr, nil
 		case len(line) == 0:
-			fr, lines = frame{}, 0
 			continue
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(name) {
 		case "data":
-			if len(fr.data)+len(value) >= maxFrame {
-				return frame{}, errTooLong
+			if len(fr.Data)+len(value) >= MaxFrame {
+				return Frame{}, ErrTooLong
 			}
-			if len(fr.data) > 0 {
-				fr.data = append(fr.data, '\n')
+			if fr.Data == nil {
+				fr.Data = make([]byte, 0, len(value))
+			} else {
+				fr.Data = append(fr.Data, '\n')
 			}
-			fr.data = append(fr.data, value...)
-			lines++
+			fr.Data = append(fr.Data, value...)
 		case "event":
-			fr.event = string(value)
+			fr.Event = string(value)
+		case "", "id", "retry":
+		default:
+			f.Odd++
 		}
 	}
 }

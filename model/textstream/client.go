@@ -1,0 +1,210 @@
+package textstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/inlay-ui/inlay/model"
+	"github.com/inlay-ui/inlay/model/endpoint"
+)
+
+// Kind is what Info calls such a model.
+const Kind = "text"
+
+// Config says where the endpoint is and how to talk to it.
+type Config struct {
+	// URL is where requests are posted.
+	URL string
+	// Name is what the model is called; the host of URL unless set.
+	Name string
+	// Body is the JSON of a request, with {{.Text}} (the question), {{.Messages}}
+	// (the whole conversation with it, an array of {role, content}), {{.System}}
+	// (the instructions, which are in nothing else), {{.Model}}, {{.User}} and
+	// {{.Lang}}. Default DefaultBody.
+	Body string
+	// TextPath is a JSON Pointer (RFC 6901) to the text in the data of an event,
+	// or in a document that is no stream; "" is all of it, a JSON string. nil: the
+	// data is the text.
+	TextPath *string
+	// Events are the names of the events that have text; "message" are those
+	// without a name. nil: all but those that keep a connection alive.
+	Events []string
+	// APIKey authorizes the requests; empty sends none.
+	APIKey string
+	// Token, instead of APIKey, returns the bearer token of a request, whose
+	// context it gets. Its error ends the request.
+	Token func(ctx context.Context) (string, error)
+	// Headers are added to every request.
+	Headers map[string]string
+	// Person says for whom a request is, by its context; nil: for nobody.
+	Person func(ctx context.Context) Person
+	// IdleTimeout is how long the endpoint may be silent before and during an
+	// answer; 0 is a minute. Comments keep a stream alive for ten times as long
+	// at most.
+	IdleTimeout time.Duration
+	// HTTPClient runs the requests; nil uses one of the process. Redirects are
+	// never followed.
+	HTTPClient *http.Client
+}
+
+// Person is for whom a request is.
+type Person struct{ User, Lang string }
+
+// String describes the configuration without its secrets.
+func (c Config) String() string {
+	return fmt.Sprintf("text stream of %s, called %s", endpoint.Host(c.URL), c.Name)
+}
+
+// GoString is String.
+func (c Config) GoString() string { return c.String() }
+
+// Client is an endpoint that streams text. It is safe for concurrent use.
+type Client struct {
+	name   string
+	url    *url.URL
+	body   *body
+	path   pointer // nil: the data is the text
+	events map[string]bool
+	http   *http.Client
+	idle   time.Duration
+	person func(ctx context.Context) Person
+	// authorize closes over the secrets, so that printing a Client cannot show
+	// them.
+	authorize func(context.Context, http.Header) (redact func(string) string, err error)
+}
+
+var _ model.Model = (*Client)(nil)
+
+// New returns a client for the endpoint.
+func New(cfg Config) (*Client, error) {
+	c := &Client{name: cfg.Name, idle: cfg.IdleTimeout, http: endpoint.Client(cfg.HTTPClient), person: cfg.Person}
+	var err error
+	c.url, err = url.Parse(strings.TrimSpace(cfg.URL))
+	switch {
+	case err != nil || c.url.Host == "" || c.url.Scheme != "https" && c.url.Scheme != "http":
+		return nil, errors.New("text stream: the address must be an absolute http or https address")
+	case c.url.User != nil:
+		return nil, errors.New("text stream: the address must not carry a user or password")
+	}
+	if c.name == "" {
+		c.name = c.url.Host
+	}
+	if c.idle <= 0 {
+		c.idle = endpoint.DefaultIdleTimeout
+	}
+	if c.person == nil {
+		c.person = func(context.Context) Person { return Person{} }
+	}
+	if cfg.TextPath != nil {
+		if c.path, err = parsePointer(*cfg.TextPath); err != nil {
+			return nil, fmt.Errorf("text stream: %w", err)
+		}
+	}
+	if cfg.Events != nil {
+		c.events = make(map[string]bool, len(cfg.Events))
+		for _, name := range cfg.Events {
+			c.events[name] = true
+		}
+	}
+	template := cfg.Body
+	if template == "" {
+		template = DefaultBody
+	}
+	if c.body, err = compileBody(template); err != nil {
+		return nil, fmt.Errorf("text stream: %w", err)
+	}
+	keys := endpoint.Credentials{Key: cfg.APIKey, Token: cfg.Token, Headers: cfg.Headers}
+	for _, list := range c.url.Query() {
+		keys.Secrets = append(keys.Secrets, list...)
+	}
+	if c.authorize, err = keys.Authorizer(); err != nil {
+		return nil, fmt.Errorf("text stream: %w", err)
+	}
+	return c, nil
+}
+
+// Info implements model.Model.
+func (c *Client) Info() model.Info { return model.Info{Kind: Kind, Name: c.name} }
+
+// String describes the client without its secrets.
+func (c *Client) String() string {
+	return fmt.Sprintf("text stream of %s, called %s", c.url.Host, c.name)
+}
+
+// Stream implements model.Model. Tools, and all else of the request that no
+// value of the body stands for, are left out.
+//
+// An answer whose connection breaks is a response with FinishIncomplete, not an
+// error; one that ends as HTTP answers end is complete, with or without an end
+// mark.
+func (c *Client) Stream(ctx context.Context, req model.Request, on func(model.Delta) error) (model.Response, error) {
+	name := req.Name
+	if name == "" {
+		name = c.name
+	}
+	raw, err := c.body.render(req, name, c.person(ctx))
+	if err != nil {
+		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: err.Error(), Err: err}
+	}
+	inner, cancel := context.WithCancelCause(ctx)
+	finished := false // the connection goes on to be drained after the return
+	defer func() {
+		if !finished {
+			cancel(nil)
+		}
+	}()
+	silence := endpoint.NewSilence(c.idle, cancel)
+	defer silence.Stop()
+	hreq, err := http.NewRequestWithContext(inner, http.MethodPost, c.url.String(), bytes.NewReader(raw))
+	if err != nil {
+		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: "the request could not be built"}
+	}
+	hreq.Header.Set("Content-Type", "application/json")
+	hreq.Header.Set("Accept", "text/event-stream, text/plain;q=0.9, application/json;q=0.5")
+	redact, err := c.authorize(ctx, hreq.Header)
+	if err != nil {
+		return model.Response{}, err
+	}
+
+	peer := endpoint.Peer{Host: c.url.Host, Idle: c.idle, Redact: redact}
+	start := time.Now()
+	hresp, err := c.http.Do(hreq)
+	if err != nil {
+		return model.Response{}, peer.Failure(ctx, inner, err)
+	}
+	if hresp.StatusCode < 200 || hresp.StatusCode > 299 {
+		defer hresp.Body.Close()
+		return model.Response{}, peer.Refusal(hresp)
+	}
+	var first time.Duration
+	r := &reader{path: c.path, events: c.events, heard: silence.Data}
+	r.on = func(d model.Delta) error {
+		if first == 0 {
+			first = time.Since(start)
+		}
+		return on(d)
+	}
+	resp, err := r.read(hresp.Header.Get("Content-Type"), silence.Watch(hresp.Body))
+	resp.FirstToken = first
+	if err == nil && resp.Finish == model.FinishStop {
+		finished = true
+		go endpoint.Drain(hresp.Body, cancel)
+		return resp, nil
+	}
+	hresp.Body.Close()
+	var known *model.Error
+	switch {
+	case err == nil || r.refused:
+	case errors.As(err, &known):
+		known.Message = redact(known.Message)
+	default:
+		err = peer.Failure(ctx, inner, err)
+	}
+	return resp, err
+}
