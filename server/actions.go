@@ -62,16 +62,10 @@ func (s *server) postAction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.actionError(r, body.MsgID, err)
 	}
-	h := w.Header()
 	if a.Replayed {
-		h.Set("Idempotency-Replayed", "true")
+		w.Header().Set("Idempotency-Replayed", "true")
 	}
-	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(a.Body)))
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(a.Status)
-	_, err = w.Write(a.Body)
-	return err
+	return writeRaw(w, a.Status, a.Body)
 }
 
 // actionKey is the idempotency key of the body or of the header, which must

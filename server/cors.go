@@ -36,7 +36,7 @@ func newOrigins(list []string) (*origins, error) {
 const (
 	corsMethods = "GET, POST, PATCH, DELETE"
 	corsHeaders = "Accept, Accept-Language, Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, Range, Traceparent, X-Blocks"
-	corsExposed = "X-Message-Id, X-Conversation-Id, X-User-Message-Id, X-Trace-Id, Retry-After, Content-Disposition, Content-Length, Accept-Ranges, Content-Range, ETag, Idempotency-Replayed, X-Next-Cursor"
+	corsExposed = "X-Message-Id, X-Conversation-Id, X-User-Message-Id, X-Trace-Id, Retry-After, Content-Disposition, Content-Length, Accept-Ranges, Content-Range, ETag, Idempotency-Replayed, X-Last-Event-Id, X-Next-Cursor"
 )
 
 // headers sets what every answer has and lets the listed origins read it. It

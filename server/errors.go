@@ -172,14 +172,19 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
+	return writeRaw(w, status, append(b, '\n'))
+}
+
+// writeRaw answers with a body that is JSON already.
+func writeRaw(w http.ResponseWriter, status int, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(b)+1))
+	h.Set("Content-Length", strconv.Itoa(len(b)))
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
 	w.WriteHeader(status)
-	if _, err := w.Write(append(b, '\n')); err != nil {
+	if _, err := w.Write(b); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/turn"
+	"github.com/inlay-ui/inlay/wire/cards"
 	"github.com/inlay-ui/inlay/wire/ubp"
 )
 
@@ -205,11 +206,13 @@ func (s *server) table() []route {
 	routes := []route{
 		{"POST", "/v1/chat", working, s.postChat},
 		{"POST", "/v1/chat/stream", working, s.in(ubp.Name, s.postChatStream)},
+		{"POST", "/v1/chat/cards", working, s.in(cards.Name, s.postChat)},
 		{"POST", "/v1/chat/actions", working, s.postAction},
 		{"POST", "/v1/chat/blocks/{blockId}/retry", working, s.asked(s.postBlockRetry)},
 		{"POST", "/v1/chat/blocks/{blockId}/refresh", working, s.asked(s.postBlockRefresh)},
 		{"GET", "/v1/messages/{id}", authenticated, s.getMessage},
 		{"GET", "/v1/messages/{id}/events", authenticated, s.asked(s.getEvents)},
+		{"GET", "/v1/messages/{id}/cards", authenticated, s.in(cards.Name, s.getCards)},
 		{"GET", "/v1/messages/{id}/trajectory", authenticated, s.getTrajectory},
 		{"POST", "/v1/messages/{id}/stop", authenticated, s.postStop},
 		{"POST", "/v1/messages/{id}/feedback", authenticated, s.postFeedback},

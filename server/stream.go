@@ -14,20 +14,24 @@ import (
 	"github.com/inlay-ui/inlay/wire/native"
 )
 
+// view is what the reader of a request may see, in a dialect.
+func (s *server) view(r *http.Request, dialect string) wire.View {
+	return wire.View{
+		Dialect: dialect, Caps: s.caps(r), Registry: s.Registry, Locale: callOf(r).lang, Tools: true, Reasoning: true,
+	}
+}
+
 // encoder makes the encoder of a message's reader.
 func (s *server) encoder(r *http.Request, msg, conversation string) (*native.Encoder, error) {
-	return native.New(wire.View{
-		Dialect: native.Name, Caps: s.caps(r), Registry: s.Registry, Locale: callOf(r).lang, Tools: true, Reasoning: true,
-	}, wire.Run{Msg: msg, Conversation: conversation})
+	return native.New(s.view(r, native.Name), wire.Run{Msg: msg, Conversation: conversation})
 }
 
 // reader makes the encoder that a stream is written by.
 func (s *server) reader(r *http.Request, at *reading) (wire.Encoder, error) {
 	name := cmp.Or(callOf(r).dialect, native.Name)
-	enc, err := dialects[name](wire.View{
-		Dialect: name, Version: r.URL.Query().Get("version"), Caps: s.caps(r), Registry: s.Registry,
-		Locale: callOf(r).lang, Tools: true, Reasoning: true,
-	}, wire.Run{Msg: at.msg, Conversation: at.conversation})
+	view := s.view(r, name)
+	view.Version = r.URL.Query().Get("version")
+	enc, err := dialects[name](view, wire.Run{Msg: at.msg, Conversation: at.conversation})
 	if err != nil {
 		return nil, invalid("The dialect has no such version.", map[string]any{"field": "version", "reason": err.Error()})
 	}

@@ -28,8 +28,15 @@ import (
 // conversation.
 func (r *rig) seed(events []event.Event) (conversation string) {
 	r.t.Helper()
+	conversation, write := r.begin(events[0].Msg)
+	write(events)
+	return conversation
+}
+
+// begin stores a message whose log is still to be written, by calls of write.
+func (r *rig) begin(msg string) (conversation string, write func([]event.Event)) {
+	r.t.Helper()
 	ctx, owner, now := r.t.Context(), store.Owner{Tenant: "t1", User: r.user}, time.Now()
-	msg := events[0].Msg
 	conversation = "c_of_" + msg
 	user := store.Message{ID: "u_of_" + msg, Conversation: conversation, Owner: owner, Role: store.RoleUser, CreatedAt: now, Status: event.StatusDone}
 	m := store.Message{ID: msg, Conversation: conversation, Owner: owner, Role: store.RoleAssistant, Parent: user.ID, CreatedAt: now, Status: event.StatusRunning}
@@ -45,23 +52,26 @@ func (r *rig) seed(events []event.Event) (conversation string) {
 	}))
 	f := event.NewFolder(msg)
 	var lease store.Lease
-	for _, ev := range events {
-		if ev.Group != lease.Group {
-			var err error
-			lease, _, err = r.store.Acquire(ctx, msg, "test", time.Minute)
-			must(err)
+	return conversation, func(events []event.Event) {
+		r.t.Helper()
+		for _, ev := range events {
+			if ev.Group != lease.Group {
+				var err error
+				lease, _, err = r.store.Acquire(ctx, msg, "test", time.Minute)
+				must(err)
+			}
+			must(r.store.Append(ctx, lease, ev))
+			f.Apply(ev)
+			if ev.Type.Terminal() {
+				must(r.store.Release(ctx, lease))
+			}
 		}
-		must(r.store.Append(ctx, lease, ev))
-		f.Apply(ev)
-		if ev.Type.Terminal() {
-			must(r.store.Release(ctx, lease))
+		if st := f.State(); !st.Open {
+			m.Blocks, m.Seq, m.Status, m.FinishReason = st.Blocks, st.Seq, st.Status, st.FinishReason
+			m.Usage, m.Err, m.Tools, m.Reasoning, m.Model = st.Usage, st.Err, st.Tools, st.Reasoning, st.Start.Model
+			must(r.store.PutMessage(ctx, m))
 		}
 	}
-	if st := f.State(); !st.Open {
-		m.Blocks, m.Seq, m.Status, m.FinishReason = st.Blocks, st.Seq, st.Status, st.FinishReason
-		must(r.store.PutMessage(ctx, m))
-	}
-	return conversation
 }
 
 // registryOf makes a server's registry hold further types.
@@ -539,6 +549,8 @@ func TestNothingHiddenIsServed(t *testing.T) {
 				held(t, v.Dialect, ok, read(path))
 				held(t, v.Dialect+" resumed", ok, read(path+"&after="+after))
 			}
+			v.Dialect = "cards"
+			held(t, "the full state", allowed(t, v, renamed(events, "m_1")), read("/v1/messages/"+rename+"/cards?"+query))
 			v.Dialect = "native"
 			ok := allowed(t, v, renamed(events, "m_1"))
 			held(t, "the message", ok, read("/v1/messages/"+rename+"?"+query))

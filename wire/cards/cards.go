@@ -13,6 +13,7 @@ package cards
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,9 +130,10 @@ func (e *Encoder) End(dst []byte) ([]byte, error) { return dst, nil }
 
 // Full returns the whole state as a packet, numbered as the last one that it
 // contains: the answer to a client that asks by message id and then goes on
-// with the next number.
+// with the next number. Of a turn that has ended it says how, since the packet
+// that did is not sent again.
 func (e *Encoder) Full() (json.RawMessage, error) {
-	payload, err := e.state()
+	payload, err := e.state(true)
 	if err != nil {
 		return nil, fmt.Errorf("cards: %w", err)
 	}
@@ -240,7 +242,7 @@ func (e *Encoder) plain(dst []byte, ev event.Event) ([]byte, bool) {
 func (e *Encoder) apply(ev event.Event) error {
 	switch ev.Type {
 	case event.Start:
-		payload, err := e.state()
+		payload, err := e.state(false)
 		if err != nil {
 			return err
 		}
@@ -258,7 +260,7 @@ func (e *Encoder) apply(ev event.Event) error {
 	case event.BlockStart:
 		e.fold.Apply(ev)
 		e.blockStart(ev.Block)
-	case event.TextEnd, event.BlockDelta:
+	case event.TextEnd, event.BlockDelta, event.PendingQuestionEnd:
 		e.fold.Apply(ev)
 	case event.BlockEnd:
 		e.fold.Apply(ev)
@@ -541,33 +543,80 @@ func (e *Encoder) snapshot(snap event.SnapshotData) error {
 			s.set(e.fence(b, skeleton(b)), true, false)
 		}
 	}
+	for _, t := range snap.Tools {
+		e.tools = append(e.tools, &tool{id: t.ID, Name: t.Name, Title: t.Title, Status: t.Status, DurationMs: t.DurationMs, Sub: t.Sub})
+	}
 	e.md = e.render()
-	payload, err := e.state()
+	payload, err := e.state(false)
 	if err != nil {
 		return err
 	}
 	e.seq = perEvent * snap.Seq
 	e.put(typeFull, payload)
-	switch snap.Status {
-	case event.StatusDone:
-		e.put(typeDone, json.RawMessage(`{"finishReason":"stop"}`))
-	case event.StatusCancelled:
-		e.put(typeDone, json.RawMessage(`{"finishReason":"cancelled"}`))
-	case event.StatusPaused:
-		e.put(typeDone, json.RawMessage(`{"finishReason":"paused"}`))
-	case event.StatusError:
-		e.put(typeError, json.RawMessage(`{"code":"internal","message":"The answer ended with an error.","retryable":true}`))
+	return e.ended(snap)
+}
+
+// ended writes how the turn of a snapshot ended, if it has.
+func (e *Encoder) ended(snap event.SnapshotData) error {
+	if snap.Status == event.StatusError {
+		failed := event.ErrorData{Code: "internal", Message: "The answer ended with an error.", Retryable: true}
+		if snap.Error != nil {
+			failed = *snap.Error
+		}
+		raw, err := jsonx.Marshal(failed)
+		if err != nil {
+			return err
+		}
+		e.put(typeError, raw)
+		return nil
 	}
+	reason := reasonOf(snap.Status, snap.FinishReason)
+	if reason == "" {
+		return nil
+	}
+	raw, err := jsonx.Marshal(struct {
+		FinishReason string       `json:"finishReason"`
+		Usage        *event.Usage `json:"usage,omitempty"`
+	}{reason, snap.Usage})
+	if err != nil {
+		return err
+	}
+	e.put(typeDone, raw)
 	return nil
 }
 
-// state returns the payload of full.
-func (e *Encoder) state() (json.RawMessage, error) {
+// reasonOf returns why a turn ended, or nothing for one that goes on or failed.
+// Records of messages that no turn wrote have no reason of their own.
+func reasonOf(status event.Status, reason string) string {
+	switch status {
+	case event.StatusDone:
+		return cmp.Or(reason, event.FinishStop)
+	case event.StatusCancelled:
+		return cmp.Or(reason, event.FinishCancelled)
+	case event.StatusPaused:
+		return cmp.Or(reason, event.FinishPaused)
+	}
+	return ""
+}
+
+// state returns the payload of full, with the turn's end if that is wanted and
+// there is one.
+func (e *Encoder) state(end bool) (json.RawMessage, error) {
 	st := struct {
-		Markdown string                     `json:"markdown"`
-		Cards    map[string]json.RawMessage `json:"cards"`
-		Tools    map[string]*tool           `json:"tools,omitzero"`
+		Markdown     string                     `json:"markdown"`
+		Cards        map[string]json.RawMessage `json:"cards"`
+		Tools        map[string]*tool           `json:"tools,omitzero"`
+		FinishReason string                     `json:"finishReason,omitempty"`
+		Usage        *event.Usage               `json:"usage,omitempty"`
+		Error        *event.ErrorData           `json:"error,omitempty"`
 	}{Markdown: string(e.md), Cards: make(map[string]json.RawMessage)}
+	if end {
+		now := e.fold.State()
+		st.FinishReason, st.Error = reasonOf(now.Status, now.FinishReason), now.Err
+		if st.FinishReason != "" && now.Usage != (event.Usage{}) {
+			st.Usage = &now.Usage
+		}
+	}
 	for _, s := range e.segs {
 		if !s.card {
 			continue
@@ -638,6 +687,9 @@ func (e *Encoder) card(b block.Block) (raw json.RawMessage, body []byte, err err
 		body = skeleton(b)
 	} else {
 		data, truncated, ok := wire.Whole(e.view.Registry, b)
+		if ok && b.Type == treeType {
+			data = e.spelled(b, data)
+		}
 		var line bytes.Buffer
 		if !ok || json.Compact(&line, data) != nil || line.Len() == 0 || line.Bytes()[0] != '{' {
 			return nil, nil, nil
@@ -648,10 +700,7 @@ func (e *Encoder) card(b block.Block) (raw json.RawMessage, body []byte, err err
 		}
 	}
 	for _, a := range b.Actions {
-		name, id := a.ID, ""
-		if a.Action != "" && a.Action != a.ID {
-			name, id = a.Action, a.ID
-		}
+		name, id := named(a)
 		c.Actions = append(c.Actions, action{
 			Type: a.Kind, Name: name, ID: id, Text: a.Label, Params: a.Params, Style: a.Style, Prompt: a.Prompt, Href: a.Href,
 			Confirm: a.Confirm, InputSchema: a.InputSchema, Feedback: a.Feedback, DisabledWhen: a.DisabledWhen,
@@ -659,6 +708,15 @@ func (e *Encoder) card(b block.Block) (raw json.RawMessage, body []byte, err err
 	}
 	raw, err = jsonx.Marshal(c)
 	return raw, body, err
+}
+
+// named returns the name of an action and, where a click posts another one, its
+// id.
+func named(a block.Action) (name, id string) {
+	if a.Action != "" && a.Action != a.ID {
+		return a.Action, a.ID
+	}
+	return a.ID, ""
 }
 
 func stateOf(b block.Block) json.RawMessage {

@@ -27,6 +27,10 @@ type client struct {
 	Cards    map[string]json.RawMessage `json:"cards"`
 	Tools    map[string]json.RawMessage `json:"tools"`
 	ends     int
+	// How the turn ended, of a full that was asked for.
+	FinishReason string           `json:"finishReason"`
+	Usage        *event.Usage     `json:"usage"`
+	Error        *event.ErrorData `json:"error"`
 }
 
 type packet struct {
@@ -78,7 +82,7 @@ func (c *client) apply(p packet) error {
 	c.seq = p.Seq
 	switch p.Type {
 	case "full":
-		c.Markdown, c.Cards, c.Tools, c.ends = "", nil, nil, 0
+		*c = client{seq: p.Seq}
 		return strict(p.Payload, c)
 	case "append":
 		var d struct{ Markdown string }
@@ -593,6 +597,123 @@ func TestAnyLawfulLog(t *testing.T) {
 			rt.Fatalf("a snapshot is\n%s\nwant\n%s", late.Markdown, c.Markdown)
 		}
 	})
+}
+
+// The full state of a turn that has ended says how; the packet that did is not
+// sent again to who goes on from it. A log that was forgotten says the same.
+func TestFullSaysHowTheTurnEnded(t *testing.T) {
+	const usage = `"usage":{"inputTokens":1,"outputTokens":2}`
+	failed := `{"code":"model_timeout","message":"No answer in time.","retryable":true}`
+	for name, c := range map[string]struct {
+		rows [][3]string
+		want string
+	}{
+		"running":   {nil, ""},
+		"whole":     {[][3]string{{"done", "", `{"finishReason":"stop",` + usage + `}`}}, `"finishReason":"stop",` + usage},
+		"too long":  {[][3]string{{"done", "", `{"finishReason":"length",` + usage + `}`}}, `"finishReason":"length",` + usage},
+		"stopped":   {[][3]string{{"done", "", `{"finishReason":"cancelled",` + usage + `}`}}, `"finishReason":"cancelled",` + usage},
+		"paused":    {[][3]string{{"done", "", `{"finishReason":"paused",` + usage + `}`}}, `"finishReason":"paused",` + usage},
+		"failed":    {[][3]string{{"error", "", failed}}, `"error":` + failed},
+		"failed on": {[][3]string{{"done", "", `{"finishReason":"length",` + usage + `}`}, {"error", "", failed}}, `"finishReason":"length",` + usage},
+	} {
+		events := log(append([][3]string{
+			{"tool_call_start", "", `{"toolCallId":"t","name":"find"}`},
+			{"tool_call_end", "", `{"toolCallId":"t","name":"find","status":"ok","durationMs":3}`}, {"text_delta", "a", `{"delta":"hi"}`}, {"text_end", "a", `{}`},
+		}, c.rows...)...)
+		group := 1
+		for i := range events {
+			events[i].Group = group
+			if events[i].Type.Terminal() {
+				group++
+			}
+		}
+		view := views(t)["whole"]
+		const tools = `"tools":{"t":{"name":"find","status":"ok","durationMs":3}}`
+		want := `{"markdown":"hi","cards":{},` + tools
+		if c.want != "" {
+			want += "," + c.want
+		}
+		enc, _ := feed(t, view, events, 0)
+		st := folded(events)
+		snap := event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status, FinishReason: st.FinishReason, Error: st.Err, Tools: st.Tools}
+		if st.Usage != (event.Usage{}) {
+			snap.Usage = &st.Usage
+		}
+		late, err := cards.New(view, wire.Run{Msg: "m_1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := late.Begin(nil, &snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, e := range map[string]*cards.Encoder{"log": enc, "record": late} {
+			raw, err := e.Full()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p packet
+			if err := strict(raw, &p); err != nil || string(p.Payload) != want+"}" {
+				t.Errorf("%s, from its %s: %v\n%s\nwant\n%s}", name, what, err, p.Payload, want)
+			}
+		}
+		// To who begins with the record it is a packet.
+		end := ""
+		if c.want != "" {
+			end = `"type":"done","payload":{` + c.want + `}}`
+		}
+		if st.Err != nil {
+			end = `"type":"error","payload":` + failed + `}`
+		}
+		if !strings.Contains(string(out), `"type":"full","payload":{"markdown":"hi","cards":{},`+tools+`}}`) || !strings.Contains(string(out), end) || (end == "") != (strings.Count(string(out), "data: ") == 1) {
+			t.Errorf("%s begins with\n%s", name, out)
+		}
+	}
+}
+
+// Actions are written {type, name, params, …} wherever they stand: on a card and
+// on the nodes of a tree.
+func TestActionsAreSpelledAsCardsDo(t *testing.T) {
+	const tree = `{"title":"Offer","root":{"type":"card","children":["Cup",` +
+		`{"type":"button","props":{"text":"Add","size":1.50},"action":{"id":"add","params":{"item":"p1"}}},` +
+		`{"type":"row","children":[{"type":"button","text":"Docs","action":"docs"},{"type":"button","text":"Old","action":{"name":"gone"}}]}]}}`
+	const actions = `[{"id":"add","label":"Add","kind":"api","action":"add_to_cart","feedback":{"successText":"Added.","failureToast":"Not added."},"params":{"shop":7}},` +
+		`{"id":"docs","label":"Docs","kind":"link","href":"https://docs.example.com/","confirm":"Leave?"}]`
+	end := [3]string{"block_end", "x", `{"type":"tree","version":1,"payload":` + tree + `,"fallback":"Offer","actions":` + actions + `}`}
+	c := &client{}
+	events := log([3]string{"block_start", "x", `{"type":"tree","version":1}`}, end, [3]string{"block_state", "x", `{"state":{"status":"done"},"rev":2}`})
+	enc, out := feed(t, views(t)["whole"], events, 0)
+	if err := c.read(out); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "tree", c, enc)
+	const data = `{"root":{"type":"card","children":[{"type":"text","props":{"value":"Cup"}},` +
+		`{"type":"button","props":{"size":1.50,"text":"Add"},"action":{"type":"api","name":"add_to_cart","id":"add","params":{"item":"p1"},"feedback":{"successText":"Added.","failureToast":"Not added."}}},` +
+		`{"type":"row","children":[{"type":"button","props":{"text":"Docs"},"action":{"type":"link","name":"docs","href":"https://docs.example.com/","confirm":"Leave?"}},` +
+		`{"type":"button","props":{"text":"Old"},"action":{"name":"gone"}}]}]},"title":"Offer"}`
+	if want := "```Tree@1 id=x\n" + data + "\n```"; c.Markdown != want {
+		t.Errorf("the text is\n%s\nwant\n%s", c.Markdown, want)
+	}
+	const card = `{"id":"x","type":"Tree","schemaVersion":"1.0","data":` + data + `,"actions":[` +
+		`{"type":"api","name":"add_to_cart","id":"add","text":"Add","params":{"shop":7},"feedback":{"successText":"Added.","failureToast":"Not added."}},` +
+		`{"type":"link","name":"docs","text":"Docs","href":"https://docs.example.com/","confirm":"Leave?"}],"state":{"status":"done"},"fallback":"Offer"}`
+	if canonical(t, c.Cards["x"]) != canonical(t, json.RawMessage(card)) {
+		t.Errorf("the card is\n%s\nwant\n%s", c.Cards["x"], card)
+	}
+	// A tree of this product's spelling is one of the cards', as its schema has it.
+	if err := registry(t).Validate("tree", 1, json.RawMessage(data)); err != nil {
+		t.Error(err)
+	}
+	// Without an action, or with one that does not fit, it is as it was.
+	for _, as := range []string{
+		`{"root":{"type":"text","value":"a"}}`, `{"root":{"type":"text"},"title":"B"}`, `{"root":7}`, `{"root":{"children":[]}}`,
+		`{"root":{"type":"button","action":{"id":"` + strings.Repeat("x", 65) + `"}}}`,
+	} {
+		whole := write(t, views(t)["whole"], log([3]string{"block_end", "x", `{"type":"tree","version":1,"payload":` + as + `,"fallback":"B"}`}), 0)
+		if !strings.Contains(whole, `"data":`+as+`,`) {
+			t.Errorf("%s is\n%s", as, whole)
+		}
+	}
 }
 
 func TestNewNeedsARegistry(t *testing.T) {
