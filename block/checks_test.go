@@ -19,7 +19,7 @@ func TestChecks(t *testing.T) {
 	for range MaxTreeDepth {
 		deep = `{"type":"row","children":[` + deep + `]}`
 	}
-	many := `{"root":{"type":"list","children":[` + strings.TrimSuffix(strings.Repeat(`{"type":"row","children":["a","b","c"]},`, 150), ",") + `]}}`
+	many := `{"root":{"type":"list","children":[` + strings.TrimSuffix(strings.Repeat(`{"type":"row","children":["a","b","c","d","e","f","g","h","i","j"]},`, 200), ",") + `]}}`
 	tests := []struct{ typ, payload, path string }{
 		{"chart", `{"version":1,"type":"line","x":{"field":"t","type":"time"},"series":[{"field":"v","name":"V"}],"data":[],"refs":[{"axis":"x","value":"soon"}]}`, "/refs/0/value"},
 		{"chart", `{"version":1,"type":"line","x":{"field":"t","type":"time"},"series":[{"field":"v","name":"V"}],"data":[],"refs":[{"axis":"x","value":"2026-07-01"},{"axis":"y2","value":3}]}`, "-"},
@@ -87,6 +87,13 @@ func TestChecks(t *testing.T) {
 		{"tree", `{"root":{"type":"text","props":{"value":"a","style":"color:red"}}}`, "/root/props/style"},
 		{"tree", `{"root":{"type":"text","value":"a","style":"font-size: 12px"}}`, "/root/props/style"},
 		{"tree", `{"root":{"type":"text","style":7}}`, "/root/props/style"},
+		{"tree", `{"root":{"type":"text","style":"text.of.tomorrow","color":"color.primary"}}`, "-"},
+		{"tree", `{"root":{"type":"text","color":"#ff0000"}}`, "/root/props/color"},
+		{"tree", `{"root":{"type":"card","props":{"backgroundColor":"rgb(0, 0, 0)"}}}`, "/root/props/backgroundColor"},
+		{"tree", `{"root":{"type":"row","props":{"gap":"12px"}}}`, "/root/props/gap"},
+		{"tree", `{"root":{"type":"row","props":{"gap":"spacing.large"}}}`, "-"},
+		{"tree", `{"root":{"type":"text","value":"` + strings.Repeat("x", 8192) + `"}}`, "-"},
+		{"tree", `{"root":{"type":"text","value":"` + strings.Repeat("x", 8193) + `"}}`, "/root/value"},
 		{"tree", `{"root":{"type":"row","children":[{"type":"button","props":{"onClick":"x"}}]}}`, "/root/children/0/props/onClick"},
 		{"tree", `{"root":{"type":"row","props":{"className":"x"}}}`, "/root/props/className"},
 		{"tree", `{"root":{"type":"image","props":{"src":"javascript:alert(1)"}}}`, "/root/props/src"},

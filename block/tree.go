@@ -14,8 +14,8 @@ import (
 
 // Limits of a tree.
 const (
-	MaxTreeDepth = 16
-	MaxTreeNodes = 500
+	MaxTreeDepth = 50
+	MaxTreeNodes = 2000
 )
 
 // Tree is the payload of a tree block: an interface made of known parts. It
@@ -229,7 +229,10 @@ var (
 	treeToken = regexp.MustCompile(`^[a-z][A-Za-z0-9_.-]{0,63}$`)
 	// browserWords are props that only a browser would understand.
 	browserWords = regexp.MustCompile(`(?i)^(on[a-z]+|class|classname|css|innerhtml|dangerouslysetinnerhtml)$`)
-	treeAddress  = regexp.MustCompile(`^(https://[^\s"'<>\\]+|[A-Za-z0-9_.-]{1,128})$`)
+	// treeLooks are props that say how a part looks, under the names that they
+	// go by elsewhere too.
+	treeLooks   = regexp.MustCompile(`(?i)(colou?r|background|spacing|gap|padding|margin|border|radius|shadow|font)$`)
+	treeAddress = regexp.MustCompile(`^(https://[^\s"'<>\\]+|[A-Za-z0-9_.-]{1,128})$`)
 )
 
 func checkTree(payload json.RawMessage) error {
@@ -259,6 +262,8 @@ func checkTree(payload json.RawMessage) error {
 				if !text || !treeToken.MatchString(s) {
 					v.add(p, "must be a token such as title or color.primary, never CSS")
 				}
+			case text && treeLooks.MatchString(name) && !treeToken.MatchString(s):
+				v.add(p, "must be a token such as color.primary or spacing.medium, never CSS")
 			case name == "src" || name == "href" || name == "url":
 				if !text || !treeAddress.MatchString(s) {
 					v.add(p, "must be an https address or the id of a file")
