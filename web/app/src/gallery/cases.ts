@@ -1,5 +1,6 @@
 import type { Block, Message } from "@inlay-ui/client";
 import type { Lang } from "../i18n/index.ts";
+import picture from "./samples/hills.png?url";
 
 /** A text in each language of the page. */
 export type Words = Record<Lang, string>;
@@ -67,7 +68,7 @@ export function groupsOf(files: readonly Vectors[]): Group[] {
       let id = plain;
       for (let n = 2; ids.has(id); n++) id = `${plain}-${n}`;
       ids.add(id);
-      const message = answer(id, { blocks: [{ ...lasting(block), id: `b_${id}` }] });
+      const message = answer(id, { blocks: [{ ...pictured(lasting(block)), id: `b_${id}` }] });
       group.push({ id, name, title, message, turn: false });
     }
   }
@@ -86,6 +87,20 @@ function lasting(block: Block): Block {
   return { ...block, payload: { ...payload, expiresAt: Date.now() + dayMs } };
 }
 
+/** Pictures of this host stand for those of a shop: the gallery's own one is shown. */
+const pictures = "https://pictures.example.com/";
+
+/** A block whose picture is there without a network. */
+function pictured(block: Block): Block {
+  const { payload } = block;
+  if (typeof payload !== "object" || payload === null || !("imageUrl" in payload)) return block;
+  if (!String(payload.imageUrl).startsWith(pictures)) return block;
+  return {
+    ...block,
+    payload: { ...payload, imageUrl: new URL(picture, document.baseURI).pathname },
+  };
+}
+
 /** Types from the plain to the special, as documentation lists them. */
 const known = [
   "text",
@@ -98,6 +113,11 @@ const known = [
   "image",
   "card",
   "card_list",
+  "app.product_card",
+  "app.product_list",
+  "app.train_card",
+  "app.flight_card",
+  "app.hotel_card",
   "form",
   "confirm",
   "question",
@@ -115,9 +135,9 @@ function order(type: string): number {
 /** The vectors of this repository, which the server is tested with too. */
 export function vectors(): Vectors[] {
   return Object.values(
-    import.meta.glob<Vectors>("../../../../testdata/gallery/*.json", {
-      eager: true,
-      import: "default",
-    }),
+    import.meta.glob<Vectors>(
+      ["../../../../testdata/gallery/*.json", "../../../../testdata/gallery/cards/*.json"],
+      { eager: true, import: "default" },
+    ),
   );
 }

@@ -250,7 +250,9 @@ export class LocalServer {
     const message = [...this.#messages.values()].find((m) => m.blocks.some((b) => b === block));
     if (!block || !message) return refuse(404, "not_found");
     const { type, version, meta, fallback } = block;
-    const payload = block.payload ?? this.#finished(type)?.payload;
+    // What failed has no more than a part of its data, if any.
+    const own = block.status === "error" ? undefined : block.payload;
+    const payload = own ?? this.#finished(type)?.payload;
     const after = message.seq;
     void this.#group(message.id, async (emit) => {
       emit("block_start", { type, version, ...(meta ? { meta } : {}) }, blockId);

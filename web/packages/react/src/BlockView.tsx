@@ -19,7 +19,7 @@ import { errorText } from "./i18n/index.ts";
 import { Menu, MenuContext } from "./menu.tsx";
 import { stateOf } from "./outcome.ts";
 import type { BlockProps, Found, MenuItem } from "./registry.ts";
-import { Skeleton } from "./Skeleton.tsx";
+import { DEFAULT_HEIGHT, Skeleton } from "./Skeleton.tsx";
 
 /**
  * One block in its frame: skeleton, content, error, or its fallback text where
@@ -38,9 +38,10 @@ export const BlockView = memo(function BlockView({
     () => registry.find(block.type, block.version),
     [registry, block.type, block.version],
   );
+  const loading = block.status === "loading";
   const problem = useMemo(
-    () => (found && block.payload !== undefined ? check(found, block.payload) : null),
-    [found, block.payload],
+    () => (found && block.payload !== undefined ? check(found, block.payload, loading) : null),
+    [found, block.payload, loading],
   );
   if (found?.entry.bare && problem === null && block.payload !== undefined) {
     return (
@@ -59,11 +60,11 @@ export function UnknownBlockCard({ block, messageId }: { block: Block; messageId
 }
 
 /** What stands in the place of a payload that failed its check. */
-export function InvalidPayload({ block }: { block: Block }) {
+export function InvalidPayload({ block, older }: { block: Block; older?: boolean }) {
   const { t } = useInlay();
   return (
     <>
-      <p className="inlay-block-note">{t("chat.block.invalid")}</p>
+      <p className="inlay-block-note">{t(older ? "chat.unknown.note" : "chat.block.invalid")}</p>
       <Fallback block={block} />
     </>
   );
@@ -78,9 +79,9 @@ function data(block: Block) {
 }
 
 /** What a renderer says against a payload; a check that fails itself counts too. */
-function check(found: Found, payload: unknown): string | null {
+function check(found: Found, payload: unknown, loading: boolean): string | null {
   try {
-    return found.entry.check?.(payload) ?? null;
+    return found.entry.check?.(payload, loading) ?? null;
   } catch (error) {
     return String(error);
   }
@@ -103,7 +104,7 @@ function Frame({
   const [own, setOwn] = useState<MenuItem[]>([]);
   const [busy, setBusy] = useState(false);
   const { meta, status, error } = block;
-  const title = meta?.title ?? titleOf(block.payload);
+  const title = meta?.title ?? (found?.entry.titled ? undefined : titleOf(block.payload));
   const bare = found?.entry.bare;
   const drawn = found && problem === null && block.payload !== undefined && status !== "error";
 
@@ -128,22 +129,28 @@ function Frame({
   ) : null;
 
   let body: ReactNode;
+  const height = meta?.estimatedHeight ?? found?.entry.height;
   if (status === "error") {
-    body = (
-      <>
-        <div
-          className="inlay-block-note"
-          data-tone="error"
-          style={
-            error?.code === "HYDRATE_TIMEOUT" ? { minHeight: meta?.estimatedHeight } : undefined
-          }
-        >
-          <span>{errorText(t, error?.code ?? "unknown", error?.message)}</span>
+    const why = <span>{errorText(t, error?.code ?? "unknown", error?.message)}</span>;
+    body =
+      retry && error?.code === "HYDRATE_TIMEOUT" ? (
+        // Its place is kept: what was late may come yet.
+        <div className="inlay-late" style={{ minHeight: height ?? DEFAULT_HEIGHT }}>
+          {why}
           {retry}
         </div>
-        <Fallback block={block} />
-      </>
-    );
+      ) : (
+        <>
+          <div
+            className="inlay-block-note"
+            data-tone={isSource(block.fallback) && !retry ? undefined : "error"}
+          >
+            {why}
+            {retry}
+          </div>
+          <Fallback block={block} />
+        </>
+      );
   } else if (drawn) {
     body = (
       <>
@@ -161,9 +168,9 @@ function Frame({
       </>
     );
   } else if (status === "loading") {
-    body = <Skeleton height={meta?.estimatedHeight ?? found?.entry.height} title={title} />;
+    body = <Skeleton height={height} title={title} />;
   } else if (found) {
-    body = <InvalidPayload block={block} />;
+    body = <InvalidPayload block={block} older={found.older} />;
   } else {
     body = (
       <>
@@ -226,7 +233,10 @@ function Frame({
       aria-busy={status === "loading"}
     >
       {head && (
-        <header className="inlay-block-head">
+        <header
+          className="inlay-block-head"
+          data-untitled={(found?.entry.titled && !title) || undefined}
+        >
           {title && (
             <h3 className="inlay-block-title" id={id}>
               {title}
@@ -308,7 +318,19 @@ function Body({ found, block, messageId }: { found: Found; block: Block; message
 
 function Fallback({ block }: { block: Block }) {
   const text = block.fallback ?? (typeof block.payload === "string" ? block.payload : "");
-  return text ? <div className="inlay-block-fallback">{text}</div> : null;
+  if (!text) return null;
+  return isSource(text) ? (
+    <pre className="inlay-source">
+      <code>{text}</code>
+    </pre>
+  ) : (
+    <div className="inlay-block-fallback">{text}</div>
+  );
+}
+
+/** Whether a text stands for a card as its source: a fence, an object, a placeholder or an element. */
+function isSource(text: string | undefined): boolean {
+  return /^\s*(?:`{3}|~{3}|[{<]|\[\()/.test(text ?? "");
 }
 
 /** The block's actions as buttons, and what came of the last one. */

@@ -65,7 +65,7 @@ export function NoticeView({ notices }: { notices: Notices }) {
 
 function NoticeLine({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
   const { t } = useInlay();
-  const { tone, text, retry } = notice;
+  const { tone, text, heard, retry } = notice;
   const end = useRef(onEnd);
   end.current = onEnd;
   useEffect(() => {
@@ -73,6 +73,7 @@ function NoticeLine({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
     const timer = setTimeout(() => end.current(), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [tone]);
+  if (heard) return <p className="inlay-visually-hidden">{text}</p>;
   return (
     <div className="inlay-notice" data-tone={tone}>
       <span>{text}</span>

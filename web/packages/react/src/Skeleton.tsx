@@ -1,6 +1,7 @@
 import { useT } from "./context.ts";
 
-const DEFAULT_HEIGHT = 120;
+/** The height of a body of which nothing is known. */
+export const DEFAULT_HEIGHT = 120;
 
 /** The place of a body that is on its way, at the height that it will take. */
 export function Skeleton({ height, title }: { height?: number; title?: string }) {
@@ -14,4 +15,9 @@ export function Skeleton({ height, title }: { height?: number; title?: string })
       style={{ minHeight: height ?? DEFAULT_HEIGHT }}
     />
   );
+}
+
+/** A line of a body whose words are on their way. */
+export function SkeletonLine({ width = "medium" }: { width?: "short" | "medium" | "long" }) {
+  return <span className="inlay-skeleton inlay-line" data-width={width} aria-hidden="true" />;
 }

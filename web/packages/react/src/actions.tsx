@@ -1,8 +1,16 @@
 import type { Action, Block } from "@inlay-ui/client";
-import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { formatTime } from "./clock.ts";
 import { type RunOptions, useInlay } from "./context.ts";
-import { type LocalOperation, localOperation } from "./host.ts";
+import { isSupported, type LocalOperation, localOperation } from "./host.ts";
 import { type ActionOutcome, stateOf } from "./outcome.ts";
 
 /** What the frame around a block does for its `local` actions. */
@@ -19,7 +27,7 @@ export const LocalContext = createContext<Local | null>(null);
 export interface Standing {
   /** Its call runs. */
   busy: boolean;
-  /** It cannot be done: its block is locked, or in the state that it is off in. */
+  /** It cannot be done: not by this client, or not in the state that its block is in. */
   disabled: boolean;
 }
 
@@ -51,7 +59,7 @@ export function useBlockActions(block: Block, messageId: string): BlockActions {
       find: (id) => block.actions?.find((a) => a.id === id),
       standing: (action, payload) => ({
         busy: host.busy(block.id, action.id, payload),
-        disabled: isOff(action, block),
+        disabled: !isSupported(action) || isOff(action, block),
       }),
       run: async (action, payload, options) => {
         if (isOff(action, block)) return { status: "dismissed" };
@@ -79,6 +87,46 @@ export function isOff(action: Action, block: Block): boolean {
   return action.kind === "api" && (state.locked === true || state.status === "submitting");
 }
 
+/** What the buttons of a block say of their own actions that went well. */
+export interface Said {
+  /** The words that stand in the place of a button's label. */
+  of(action: Action, payload?: unknown): string | undefined;
+  /** Options that bring the words to the button. */
+  options(action: Action, payload?: unknown): RunOptions;
+}
+
+/** Keeps what buttons say until their block is another one; its state may say it for good. */
+export function useSaid(block: Block): Said {
+  const at = `${block.rev} ${block.meta?.refreshedAt}`;
+  const [said, setSaid] = useState<{ at: string; texts: Record<string, string> }>();
+  const here = useRef(false);
+  useEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
+  const texts = said?.at === at ? said.texts : {};
+  const key = ({ id, params }: Action, payload: unknown = params ?? {}) =>
+    `${id} ${JSON.stringify(payload)}`;
+  const state = stateOf(block);
+  return {
+    of: (action, payload) => {
+      const own = key(action, payload);
+      const did = state?.status === "done" && state.actionId === action.id;
+      return did && key(action, state.values ?? payload) === own
+        ? action.feedback?.successText
+        : texts[own];
+    },
+    options: (action, payload) => ({
+      said: (text) => {
+        if (here.current) setSaid({ at, texts: { ...texts, [key(action, payload)]: text } });
+        return here.current;
+      },
+    }),
+  };
+}
+
 /** One action as a button. */
 export function ActionButton({
   block,
@@ -94,25 +142,28 @@ export function ActionButton({
 }) {
   const { t } = useInlay();
   const actions = useBlockActions(block, messageId);
+  const said = useSaid(block);
   const local = useContext(LocalContext);
   const { busy, disabled } = actions.standing(action, payload);
   const operation = action.kind === "local" ? localOperation(action) : null;
   const folds = operation === "expand" || operation === "collapse";
+  const done = said.of(action, payload);
   return (
     <button
       type="button"
       className="inlay-button"
       data-style={action.style}
       data-action-id={action.id}
+      data-said={done !== undefined || undefined}
       disabled={disabled}
       aria-disabled={busy || disabled}
       aria-busy={busy}
       aria-expanded={folds ? local?.open : undefined}
       onClick={() => {
-        if (!busy) void actions.run(action, payload);
+        if (!busy) void actions.run(action, payload, said.options(action, payload));
       }}
     >
-      {busy ? t("chat.action.busy", { label: action.label }) : action.label}
+      {busy ? t("chat.action.busy", { label: action.label }) : (done ?? action.label)}
     </button>
   );
 }

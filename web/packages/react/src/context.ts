@@ -41,6 +41,11 @@ export interface RunOptions {
    * for, and it tells the reader itself what went wrong.
    */
   quiet?: boolean;
+  /**
+   * Shows in the place of a notice that a call went well which left its block
+   * as it was, such as on the button that began it. Returns whether it does.
+   */
+  said?(text: string): boolean;
 }
 
 /** What a block asks of the chat that it is part of. Those with a boolean say whether it was done. */

@@ -36,19 +36,23 @@ export function localOperation(action: Action): LocalOperation | null {
   return operations.includes(name) ? (name as LocalOperation) : null;
 }
 
-/** Whether an action can be a button: it needs nothing that only the block's body knows. */
-export function standsAlone(action: Action): boolean {
+/** Whether this client knows how to do an action. */
+export function isSupported(action: Action): boolean {
   switch (action.kind) {
     case "link":
       return action.href !== undefined;
     case "local":
       return localOperation(action) !== null;
-    case "prompt":
-    case "api":
-      return missing(action).every((name) => canAsk(action, name));
     default:
-      return false;
+      return action.kind === "prompt" || action.kind === "api";
   }
+}
+
+/** Whether an action can be a button: it needs nothing that only the block's body knows. */
+export function standsAlone(action: Action): boolean {
+  if (!isSupported(action)) return false;
+  const sent = action.kind === "prompt" || action.kind === "api";
+  return !sent || missing(action).every((name) => canAsk(action, name));
 }
 
 /** The values that an action needs and that are not among the given ones, its own parameters when absent. */
@@ -255,10 +259,14 @@ export class Host implements BlockHost {
     if (outcome.status === "unknown") {
       this.notices.say({ tone: "bad", text: this.t("chat.action.unknown") });
     } else if (outcome.status !== "failed") {
-      const text = outcome.text ?? action.feedback?.successText;
+      const own = action.feedback?.successText;
+      const text = outcome.text ?? own;
       // Good news of what has only begun would be too early.
       void (outcome.ended ?? Promise.resolve(true)).then((well) => {
-        if (text && well) this.notices.say({ tone: "good", text });
+        if (!text || !well) return;
+        const plain = outcome.status === "done" && !outcome.changed && text === own;
+        const heard = plain && options.said?.(text);
+        this.notices.say({ tone: "good", text, ...(heard ? { heard } : {}) });
       });
     } else if (!options.quiet) {
       const { error, retry } = outcome;
@@ -286,7 +294,8 @@ export class Host implements BlockHost {
           const request = { msgId: messageId, blockId: block.id, actionId: action.id, payload };
           const { status, feedback, ...rest } = await client.action({ ...request, ...ids });
           const result = "result" in rest ? rest.result : undefined;
-          return { status, result, text: feedback?.successText };
+          const changed = rest.block !== undefined && rest.block.rev !== block.rev;
+          return { status, result, changed, text: feedback?.successText };
         } catch (error) {
           return { status: "failed", error };
         }

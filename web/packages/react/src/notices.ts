@@ -5,6 +5,8 @@ export interface Notice {
   id: number;
   tone: "good" | "bad";
   text: string;
+  /** It can be seen elsewhere and is read out only. */
+  heard?: boolean;
   /** Does again what failed. */
   retry?: () => void;
 }

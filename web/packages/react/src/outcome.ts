@@ -9,6 +9,8 @@ export interface ActionOutcome {
    */
   status: "done" | "accepted" | "unknown" | "failed" | "dismissed";
   result?: unknown;
+  /** It changed its block, or added to the message: that can be seen there. */
+  changed?: boolean;
   /** What the server wants the reader told. */
   text?: string | undefined;
   /** Why it failed: an InlayError, as a rule. */

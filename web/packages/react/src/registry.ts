@@ -31,13 +31,18 @@ export interface RendererSpec<P> {
   component?: Renderer<P>;
   /** Loads the component when it is first needed; tried again after a failure. */
   load?: () => Promise<{ default: ComponentType<BlockProps<P>> }>;
-  /** Says what is wrong with a payload, or null. A wrong one is shown as its fallback text. */
-  check?(payload: unknown): string | null;
+  /**
+   * Says what is wrong with a payload, or null. A wrong one is shown as its
+   * fallback text; one that is still arriving (`loading`) as a skeleton.
+   */
+  check?(payload: unknown, loading: boolean): string | null;
   menu?(props: BlockProps<P>, t: Translate): MenuItem[];
   /** The height of its body until it is loaded, where the server estimates none. */
   height?: number;
   /** Drawn without header and frame, as text is. */
   bare?: boolean;
+  /** It shows the payload's title itself, so that the frame heads it with `meta.title` alone. */
+  titled?: boolean;
   /**
    * The ids of the actions that the renderer itself offers; the others are
    * buttons below it. `all` also says that it shows the block's state.

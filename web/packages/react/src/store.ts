@@ -273,7 +273,10 @@ export class ChatStore implements ChatActions {
       if (result.status === "accepted") {
         return { status, text, ended: this.#ended(message.id, block.id) };
       }
-      return { status, result: result.result, text };
+      const changed =
+        result.afterSeq !== undefined ||
+        (result.block !== undefined && result.block.rev !== block.rev);
+      return { status, result: result.result, text, changed };
     } catch (error) {
       if (error instanceof BlockConflict) this.#stand(message.id, error.block);
       if (error instanceof InlayError && error.status === 401) this.#set({ error });

@@ -111,6 +111,48 @@ describe("an api action", () => {
     expect(screen.getByText("Ordered").closest("[aria-live]")).not.toBeNull();
   });
 
+  test("that changes nothing to be seen says that it went well on its own button", async () => {
+    give(order);
+    await open();
+    const unchanged = () =>
+      Response.json({
+        status: "done",
+        msgId: message,
+        conversationId: "c_1",
+        block: { id: "b_card", rev: 1 },
+        feedback: order.feedback,
+      });
+    next(unchanged);
+    await click();
+    const said = await screen.findByRole("button", { name: "Ordered" });
+    expect(said.dataset.said).toBe("true");
+    expect(screen.queryByRole("button", { name: "Order" })).toBeNull();
+    // It is read out, and no notice stands in the way.
+    const heard = document.querySelector("[aria-live] .inlay-visually-hidden");
+    expect(heard?.textContent).toBe("Ordered");
+    expect(document.querySelector(".inlay-notice")).toBeNull();
+    // It can be done again, as a click of its own.
+    next(() => refuse(502, "action_failed", { feedback: { failureToast: "Sold out." } }));
+    await click("Ordered");
+    expect(await screen.findByText("Sold out.")).toBeTruthy();
+    expect(server.actions).toHaveLength(2);
+    expect(server.actions[0]?.idempotencyKey).not.toBe(server.actions[1]?.idempotencyKey);
+  });
+
+  test("says so again after a reload where its block remembers it", async () => {
+    give(order);
+    done({ status: "done", locked: true, actionId: "order" })();
+    await open();
+    expect(button<HTMLButtonElement>("Ordered").disabled).toBe(true);
+  });
+
+  test("of a kind that this client does not know is no button", async () => {
+    give(order, { id: "beam", label: "Beam", kind: "beam" as Action["kind"] });
+    await open();
+    expect(button()).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Beam" })).toBeNull();
+  });
+
   test("shows the new state at once, before the log has it", async () => {
     give(order);
     await open();

@@ -142,6 +142,59 @@ describe("BlockView", () => {
     expect(screen.queryByRole("button")).toBeNull();
   });
 
+  test.each([
+    ["a fence", '```DemoCard\n{"label": 1}\n```'],
+    ["a fence that was cut", '~~~DemoCard\n{"label": "dra'],
+    ["an object", '{"label": 1}'],
+    ["a placeholder", "[(DemoCard:d-1)]"],
+    ["an element", '<demo title="x">y</demo>'],
+  ])("a card that failed shows its source quietly: %s", (_, fallback) => {
+    const error = { code: "SCHEMA_INVALID", message: "x", retryable: false };
+    const b = block({ status: "error", payload: undefined, fallback, error });
+    const { container } = show(view(b), { blocks: { demo } });
+    const said = screen.getByText("The data does not have the form that was expected.");
+    expect(said.parentElement?.dataset.tone).toBeUndefined();
+    expect(container.querySelector("pre > code")?.textContent).toBe(fallback);
+  });
+
+  test("a fallback in words is no source", () => {
+    const error = { code: "SCHEMA_INVALID", message: "x", retryable: false };
+    const fallback = "Sample watch: 699 CNY [more] (in stock)";
+    const b = block({ status: "error", payload: undefined, fallback, error });
+    const { container } = show(view(b), { blocks: { demo } });
+    expect(screen.getByText(fallback)).toBeTruthy();
+    expect(container.querySelector("pre")).toBeNull();
+  });
+
+  test("what is late keeps its place, with a retry on it", async () => {
+    const error = { code: "HYDRATE_TIMEOUT", message: "x", retryable: true };
+    const late = block({
+      status: "error",
+      payload: { id: "d-1" },
+      fallback: "[(DemoCard:d-1)]",
+      meta: { estimatedHeight: 230 },
+      error,
+    });
+    const { container, update } = show(view(late), { blocks: { demo } });
+    const place = container.querySelector<HTMLElement>(".inlay-late");
+    expect(place?.style.minHeight).toBe("230px");
+    expect(place?.textContent).toContain("The data has not arrived in time.");
+    expect(place?.querySelector("button")?.textContent).toBe("Try again");
+    expect(container.querySelector("pre")).toBeNull();
+    // Nothing is announced: the renderer's own height, as its skeleton has it.
+    update(view({ ...late, meta: undefined }));
+    expect(container.querySelector<HTMLElement>(".inlay-late")?.style.minHeight).toBe("120px");
+    update(view({ ...late, error: { ...error, retryable: false } }));
+    expect(container.querySelector(".inlay-late")).toBeNull();
+    expect(container.querySelector("pre")?.textContent).toBe("[(DemoCard:d-1)]");
+  });
+
+  test("a newer version that the older renderer cannot draw says so, with its text", () => {
+    show(view(block({ version: 2, payload: { title: "?" } })), { blocks: { demo } });
+    expect(screen.getByText("This page cannot show this kind of content.")).toBeTruthy();
+    expect(screen.queryByText(/could not be checked/)).toBeNull();
+  });
+
   test("a failed refresh keeps the drawing and says so", () => {
     const error = { code: "DATA_FETCH_FAILED", message: "x", retryable: true };
     show(view(block({ error })), { blocks: { demo } });

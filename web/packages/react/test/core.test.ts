@@ -52,8 +52,8 @@ describe("registry", () => {
 
   test("adding a renderer changes the handshake with no other edit", () => {
     const before = clientCapabilityTokens();
-    registerBlock({ type: "app.product_card", major: 1, component });
-    expect(clientCapabilityTokens()).toEqual([...before, "app.product_card@1"].sort());
+    registerBlock({ type: "zzz.ticket_card", major: 1, component });
+    expect(clientCapabilityTokens()).toEqual([...before, "zzz.ticket_card@1"].sort());
   });
 
   test("finds the newest that is not too new", () => {

@@ -1,4 +1,10 @@
-import { type AssetPreview, type Block, InlayClient } from "@inlay-ui/client";
+import {
+  type Action,
+  type AssetPreview,
+  type Block,
+  InlayClient,
+  type TreeNode,
+} from "@inlay-ui/client";
 import { act, cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -15,7 +21,7 @@ import {
 } from "../src/blocks/payloads.ts";
 import { columnName, withPart } from "../src/blocks/SheetViewer.tsx";
 import { linesOf } from "../src/blocks/TextViewer.tsx";
-import { propsOf, token } from "../src/blocks/TreeBlock.tsx";
+import { propsOf, token, withinLimits } from "../src/blocks/TreeBlock.tsx";
 import { checkOption } from "../src/chart/rawCheck.ts";
 import { translator } from "../src/i18n/index.ts";
 import { InlayProvider, type InlayProviderProps } from "../src/provider.tsx";
@@ -572,6 +578,72 @@ describe("tree", () => {
     expect(screen.getByText("<i>plain</i>").getAttribute("data-text")).toBe("body");
     expect(container.querySelector(".inlay-tree [style]")).toBeNull();
     expect(container.querySelector(".inlay-tree-row")?.getAttribute("data-gap")).toBe("medium");
+  });
+
+  it("draws a deep, large and wordy tree up to its limits", async () => {
+    let root: TreeNode = { type: "text", value: "at the bottom" };
+    for (let n = 1; n < 60; n++) {
+      root = { type: "column", children: [{ type: "text", value: `level ${60 - n}` }, root] };
+    }
+    const cut = withinLimits(root);
+    let depth = 0;
+    for (let node: TreeNode | undefined = cut; node; depth++) {
+      node = node.children?.find(
+        (c): c is TreeNode => typeof c !== "string" && c.type === "column",
+      );
+    }
+    expect(depth).toBe(50);
+    const wide = { type: "list", children: Array.from({ length: 3_000 }, (_, n) => `item ${n}`) };
+    expect(withinLimits(wide).children).toHaveLength(1_999);
+    expect(withinLimits({ type: "text", value: "x".repeat(9_000) }).value).toHaveLength(8_192);
+    // What is no tree at all is drawn as far as it is one.
+    const odd = JSON.parse('{"type":"list","children":[null,1,["a"],"b",{"type":"text"}]}');
+    expect(withinLimits(odd).children).toHaveLength(3);
+    show(block("tree", { root }));
+    expect(await screen.findByText("level 49")).toBeTruthy();
+    expect(screen.queryByText("level 50")).toBeNull();
+  });
+
+  it("posts the action of a node as its card wrote it, and says what came of it on the button", async () => {
+    const sent: unknown[] = [];
+    const client = new InlayClient({
+      fetch: (async (_url, init) => {
+        sent.push(JSON.parse(String(init?.body)));
+        return Response.json({
+          status: "done",
+          msgId: "m_1",
+          conversationId: "c_1",
+          block: { id: "b_tree", rev: 1 },
+        });
+      }) as typeof fetch,
+    });
+    const feedback = { successText: "已加购", failureToast: "加购失败，请稍后重试" };
+    const root = {
+      type: "button",
+      text: "加入购物车",
+      action: { type: "api", name: "addToCart", params: { itemId: "12345" }, feedback },
+    } satisfies TreeNode;
+    const action = { id: "addToCart", label: "加入购物车", kind: "api", feedback } as const;
+    show(block("tree", { root }, { actions: [action] }), {}, { client });
+    await userEvent.click(await screen.findByRole("button", { name: "加入购物车" }));
+    expect(await screen.findByRole("button", { name: "已加购" })).toBeTruthy();
+    expect(sent.filter((body) => (body as { actionId?: string }).actionId)).toEqual([
+      expect.objectContaining({
+        msgId: "m_1",
+        blockId: "b_tree",
+        actionId: "addToCart",
+        payload: { itemId: "12345" },
+        traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      }),
+    ]);
+  });
+
+  it("greys a button of a kind that this client does not know", async () => {
+    const root = { type: "button", text: "Beam", action: "beam" };
+    const beam = { id: "beam", label: "Beam", kind: "beam" } as unknown as Action;
+    show(block("tree", { root }, { actions: [beam] }));
+    const button = await screen.findByRole("button", { name: "Beam" });
+    expect(button.getAttribute("aria-disabled")).toBe("true");
   });
 
   it("keeps a button that does nothing off", async () => {

@@ -43,7 +43,15 @@ function meant(spelling: string, keys: string[]): string[] {
 }
 
 test("the tables are found, those of lazy parts among them", () => {
-  expect(parts.sort()).toEqual(["", "actions", "blocks", "forms", "media", "recommendation"]);
+  expect(parts.sort()).toEqual([
+    "",
+    "actions",
+    "blocks",
+    "forms",
+    "media",
+    "presets",
+    "recommendation",
+  ]);
 });
 
 describe.each(parts.map((part) => [part || "core", part] as const))(

@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense, useId, useState } from "react";
 import { useInlay, useT } from "../context.ts";
 import type { Translate } from "../i18n/index.ts";
 import { Markdown } from "../markdown/Markdown.tsx";
+import { SkeletonLine } from "../Skeleton.tsx";
 import { AssetImage } from "./AssetImage.tsx";
 import { formatMoment, formatNumber, parseMoment } from "./format.ts";
 
@@ -40,12 +41,19 @@ export function CardView({
   card,
   headed,
   level = 4,
+  picture,
+  lead,
   children,
 }: {
-  card: CardPayload;
+  /** One without a title waits for it. */
+  card: Omit<CardPayload, "title"> & { title?: string };
   /** The title already stands above the card. */
   headed?: boolean;
   level?: 4 | 5;
+  /** A picture that is no file of the server's. */
+  picture?: ReactNode;
+  /** What stands below its head, such as a price. */
+  lead?: ReactNode;
   /** What stands at its end, such as buttons. */
   children?: ReactNode;
 }) {
@@ -59,7 +67,7 @@ export function CardView({
   return (
     <article
       className="inlay-card"
-      {...(headed ? { "aria-label": title } : { "aria-labelledby": id })}
+      {...(headed || !title ? { "aria-label": title } : { "aria-labelledby": id })}
     >
       {image ? (
         <button
@@ -71,13 +79,15 @@ export function CardView({
         >
           <AssetImage image={image} variant="thumb" className="inlay-card-picture" />
         </button>
+      ) : picture ? (
+        <div className="inlay-card-image">{picture}</div>
       ) : null}
       <div className="inlay-card-words">
         {head ? (
           <div className="inlay-card-head">
             {headed ? null : (
               <Title className="inlay-card-title" id={id} dir="auto">
-                {title}
+                {title || <SkeletonLine width="long" />}
               </Title>
             )}
             {status ? <Status status={status} /> : null}
@@ -88,6 +98,7 @@ export function CardView({
             ) : null}
           </div>
         ) : null}
+        {lead}
         {fields && fields.length > 0 ? (
           <dl className="inlay-card-fields">
             {fields.map((field, i) => (
@@ -105,7 +116,7 @@ export function CardView({
       </div>
       {open && image ? (
         <Suspense fallback={null}>
-          <ImageViewer image={image} title={title} onClose={() => setOpen(false)} />
+          <ImageViewer image={image} title={title ?? image.alt} onClose={() => setOpen(false)} />
         </Suspense>
       ) : null}
     </article>

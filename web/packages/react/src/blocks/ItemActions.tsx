@@ -1,5 +1,5 @@
 import type { Block } from "@inlay-ui/client";
-import { useBlockActions } from "../actions.tsx";
+import { useBlockActions, useSaid } from "../actions.tsx";
 import type { PlacedAction } from "./places.ts";
 
 /** Buttons for actions that belong to one place of a block's body. */
@@ -16,6 +16,7 @@ export function ItemActions({
   about?: string;
 }) {
   const { run, standing } = useBlockActions(block, messageId);
+  const said = useSaid(block);
   if (actions.length === 0) return null;
   return (
     <div className="inlay-item-actions">
@@ -23,6 +24,8 @@ export function ItemActions({
         const payload = { ...action.params, ...params };
         const { busy, disabled } = standing(action, payload);
         const off = disabled || block.status !== "done";
+        const done = said.of(action, payload);
+        const label = done ?? action.label;
         return (
           <button
             key={action.id}
@@ -30,14 +33,15 @@ export function ItemActions({
             className="inlay-button"
             data-style={action.style}
             data-action-id={action.id}
-            aria-label={about ? `${action.label} – ${about}` : undefined}
+            data-said={done !== undefined || undefined}
+            aria-label={about ? `${label} – ${about}` : undefined}
             aria-busy={busy}
             aria-disabled={busy || off}
             onClick={() => {
-              if (!busy && !off) void run(action, payload);
+              if (!busy && !off) void run(action, payload, said.options(action, payload));
             }}
           >
-            {action.label}
+            {label}
           </button>
         );
       })}

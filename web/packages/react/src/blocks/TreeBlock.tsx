@@ -1,12 +1,12 @@
 import type { Action, Block, TreeNode, TreePayload } from "@inlay-ui/client";
 import { createContext, type ReactNode, useContext, useId, useMemo, useState } from "react";
 import { useInlay, useT } from "../context.ts";
-import { imagePlace, safeHref } from "../markdown/links.ts";
+import { safeHref } from "../markdown/links.ts";
 import { Markdown } from "../markdown/Markdown.tsx";
 import type { BlockProps } from "../registry.ts";
-import { AssetImage } from "./AssetImage.tsx";
 import { ItemActions } from "./ItemActions.tsx";
-import { actionOf, mostDepth } from "./places.ts";
+import { Picture, type PicturePlace, pictureOf } from "./Picture.tsx";
+import { actionOf, mostDepth, mostNodes, mostText } from "./places.ts";
 
 // What may be chosen of each look. A payload names a token and never a style;
 // every other word means the first of its list.
@@ -69,6 +69,7 @@ const TreeContext = createContext<Tree | null>(null);
 export default function TreeBlock({ block, payload, messageId }: BlockProps<TreePayload>) {
   const t = useT();
   const [values, setValues] = useState<Record<string, unknown>>({});
+  const root = useMemo(() => withinLimits(payload.root), [payload.root]);
   const tree = useMemo<Tree>(
     () => ({
       block,
@@ -81,14 +82,34 @@ export default function TreeBlock({ block, payload, messageId }: BlockProps<Tree
   return (
     <TreeContext.Provider value={tree}>
       <div className="inlay-tree">
-        {isBlank(payload.root) ? (
+        {isBlank(root) ? (
           <p className="inlay-empty">{t("chat.block.cards.empty")}</p>
         ) : (
-          <Node node={payload.root} depth={0} />
+          <Node node={root} depth={0} />
         )}
       </div>
     </TreeContext.Provider>
   );
+}
+
+/** A tree cut to what is drawn of it: so deep, so many parts, texts so long. */
+export function withinLimits(root: TreeNode): TreeNode {
+  let nodes = 0;
+  const short = (value: unknown) => (typeof value === "string" ? value.slice(0, mostText) : value);
+  const cut = (node: TreeNode, depth: number): TreeNode => {
+    const children: (TreeNode | string)[] = [];
+    for (const child of Array.isArray(node.children) ? node.children : []) {
+      if (depth >= mostDepth || nodes >= mostNodes) break;
+      nodes++;
+      if (typeof child === "string") children.push(child.slice(0, mostText));
+      else if (typeof child === "object" && child !== null) children.push(cut(child, depth + 1));
+    }
+    const own = Object.entries(node).map(([name, value]) => [name, short(value)]);
+    const props = Object.entries(node.props ?? {}).map(([name, value]) => [name, short(value)]);
+    return { ...Object.fromEntries(own), props: Object.fromEntries(props), children };
+  };
+  nodes++;
+  return cut(root, 1);
 }
 
 /** Whether a tree is a container with nothing in it. */
@@ -98,8 +119,7 @@ function isBlank(root: TreeNode): boolean {
 }
 
 function Children({ node, depth }: { node: TreeNode; depth: number }): ReactNode {
-  if (!Array.isArray(node.children) || depth >= mostDepth) return null;
-  return node.children.map((child, i) =>
+  return node.children?.map((child, i) =>
     typeof child === "string" ? (
       <Text key={i} look="body">
         {child}
@@ -164,7 +184,7 @@ function Node({ node, depth }: { node: TreeNode; depth: number }): ReactNode {
     case "markdown":
       return <Markdown text={textOf(props)} streaming={false} allow={allow} />;
     case "image":
-      return <Picture props={props} />;
+      return <Image props={props} />;
     case "button":
       return <NodeAction node={node} label={textOf(props)} props={props} />;
     case "link":
@@ -238,44 +258,23 @@ function List({
   );
 }
 
-function Picture({ props }: { props: Props }) {
+function Image({ props }: { props: Props }) {
   const { allow } = useInlay();
   const t = useT();
   const alt = words(props.alt) || t("chat.block.image.unnamed");
   const ratio = token("aspectRatio", props.aspectRatio);
   const size = token("size", props.size);
   const src = words(props.src ?? props.url);
-  // What is no address is a file of the server's.
-  const asset = words(props.assetId) || (/^[\w.-]+$/.test(src) ? src : "");
-  if (asset) {
-    return (
-      <span className="inlay-tree-image" data-ratio={ratio} data-size={size}>
-        <AssetImage image={{ assetId: asset, alt }} variant="thumb" />
-      </span>
-    );
-  }
-  const place = imagePlace(src, allow);
-  if (place.kind === "none") return <span className="inlay-muted">{alt}</span>;
-  if (place.kind === "link") {
-    return (
-      <span className="inlay-muted">
-        {alt}{" "}
-        <a className="inlay-tree-link" href={place.href} target="_blank" rel="noopener noreferrer">
-          {t("chat.block.image.open", { host: place.host })}
-        </a>
-      </span>
-    );
-  }
-  return (
+  const asset = words(props.assetId);
+  const place: PicturePlace = asset ? { kind: "asset", assetId: asset } : pictureOf(src, allow);
+  const shown = place.kind === "asset" || place.kind === "load";
+  return shown ? (
     <span className="inlay-tree-image" data-ratio={ratio} data-size={size}>
-      <img
-        className="inlay-image"
-        src={place.src}
-        alt={alt}
-        loading="lazy"
-        decoding="async"
-        referrerPolicy="no-referrer"
-      />
+      <Picture place={place} alt={alt} />
+    </span>
+  ) : (
+    <span className="inlay-muted">
+      <Picture place={place} alt={alt} />
     </span>
   );
 }

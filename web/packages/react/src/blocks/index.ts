@@ -1,4 +1,5 @@
 import type {
+  Block,
   CardListPayload,
   CardPayload,
   CodePayload,
@@ -15,8 +16,15 @@ import type {
   TablePayload,
   TreePayload,
 } from "@inlay-ui/client";
+import type { ComponentType } from "react";
 import { type ChartSpec, checkChart } from "../chart/spec.ts";
-import { defineRenderer, type RendererEntry } from "../registry.ts";
+import type { Loose } from "../preset/read.ts";
+import {
+  type BlockProps,
+  defineRenderer,
+  type RendererEntry,
+  type RendererSpec,
+} from "../registry.ts";
 import {
   checkCard,
   checkCardList,
@@ -26,6 +34,7 @@ import {
   checkForm,
   checkImage,
   checkMetric,
+  checkPreset,
   checkQuery,
   checkQuestion,
   checkRaw,
@@ -37,6 +46,33 @@ import {
 } from "./payloads.ts";
 import { pagingIds, treeActions } from "./places.ts";
 import TextBlock from "./TextBlock.tsx";
+
+/** The actions that stand on the items of a list, and the one that pages. */
+function itemActionIds(block: Block): string[] {
+  const { items } = (block.payload ?? {}) as { items?: { actions?: { id: string }[] }[] };
+  const own = Array.isArray(items) ? items.flatMap((item) => item?.actions ?? []) : [];
+  return [...own.map((action) => action.id), ...pagingIds(block)];
+}
+
+/** A card that a model writes by name, of which the server says what must be right. */
+function preset(
+  name: string,
+  load: () => Promise<{ default: ComponentType<BlockProps<Loose>> }>,
+  height: number,
+  required: string[],
+  more: Partial<RendererSpec<Loose>> = {},
+): RendererEntry {
+  const check = checkPreset(...required);
+  return defineRenderer<Loose>({
+    type: `app.${name}`,
+    major: 1,
+    load,
+    height,
+    check,
+    titled: true,
+    ...more,
+  });
+}
 
 /** The renderers that come with this package. */
 export const builtinRenderers: RendererEntry[] = [
@@ -95,10 +131,7 @@ export const builtinRenderers: RendererEntry[] = [
     major: 1,
     load: () => import("./CardListBlock.tsx"),
     check: checkCardList,
-    ownActions: (block) => [
-      ...(block.payload?.items.flatMap((item) => item.actions?.map((a) => a.id) ?? []) ?? []),
-      ...pagingIds(block),
-    ],
+    ownActions: itemActionIds,
   }),
   defineRenderer<StepsPayload>({
     type: "steps",
@@ -154,4 +187,12 @@ export const builtinRenderers: RendererEntry[] = [
     check: checkRecommendation,
     height: 96,
   }),
+  preset("product_card", () => import("./ProductCardBlock.tsx"), 200, ["title"]),
+  preset("product_list", () => import("./ProductListBlock.tsx"), 360, ["items"], {
+    titled: false,
+    ownActions: itemActionIds,
+  }),
+  preset("train_card", () => import("./TrainCardBlock.tsx"), 220, ["id", "from", "to"]),
+  preset("flight_card", () => import("./FlightCardBlock.tsx"), 220, ["id", "from", "to"]),
+  preset("hotel_card", () => import("./HotelCardBlock.tsx"), 280, ["title"]),
 ];

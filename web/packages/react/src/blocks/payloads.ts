@@ -67,6 +67,21 @@ export function checkRecommendation(payload: unknown): string | null {
 const texts = (value: Record<string, unknown>, ...names: string[]): boolean =>
   names.every((name) => typeof value[name] === "string");
 
+/**
+ * Makes the check of a preset card: these members must be there once it is
+ * complete. While it arrives anything may be missing, and its renderer reads
+ * no member but by what it is.
+ */
+export function checkPreset(...names: string[]) {
+  return (payload: unknown, loading: boolean): string | null => {
+    if (!isObject(payload)) {
+      return "payload is not an object";
+    }
+    const lacks = loading ? undefined : names.find((name) => !payload[name]);
+    return lacks ? `${lacks} is missing` : null;
+  };
+}
+
 /** Says why a `file` payload cannot be drawn, or null. One that is being produced has its progress alone. */
 export function checkFile(payload: unknown): string | null {
   if (!isObject(payload)) {

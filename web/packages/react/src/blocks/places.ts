@@ -1,7 +1,13 @@
 import type { Action, Block, TreeNode } from "@inlay-ui/client";
 
 /** Nodes of a tree below each other; more are cut off. */
-export const mostDepth = 24;
+export const mostDepth = 50;
+
+/** Nodes of a tree. */
+export const mostNodes = 2_000;
+
+/** Characters of a text in a tree. */
+export const mostText = 8_192;
 
 /** An action of a block with what it sends from one place of the block's body. */
 export interface PlacedAction {
@@ -60,7 +66,9 @@ export function treeActions(node: TreeNode, depth = 0): string[] {
   const own = actionOf(node);
   const below =
     depth < mostDepth && Array.isArray(node.children)
-      ? node.children.flatMap((c) => (typeof c === "string" ? [] : treeActions(c, depth + 1)))
+      ? node.children.flatMap((c) =>
+          typeof c === "object" && c !== null ? treeActions(c, depth + 1) : [],
+        )
       : [];
   return own ? [own.id, ...below] : below;
 }
