@@ -254,11 +254,16 @@ func (tc ToolConfig) make(s *sources) (tool.Tool, error) {
 	case isHTTP:
 		return nil, fmt.Errorf("tool %q: its source %s is an HTTP origin: request is required, and no query", tc.Name, tc.Source)
 	}
+	return nil, fmt.Errorf("tool %q: %w", tc.Name, s.undefined(tc.Source))
+}
+
+// undefined says that there is no source of a name.
+func (s *sources) undefined(name string) error {
 	names := s.names()
 	if len(names) == 0 {
-		return nil, fmt.Errorf("tool %q: source %q is not defined: there are no sources", tc.Name, tc.Source)
+		return fmt.Errorf("source %q is not defined: there are no sources", name)
 	}
-	return nil, fmt.Errorf("tool %q: source %q is not defined (there are %s)%s", tc.Name, tc.Source, strings.Join(names, ", "), didYouMean(nearest.Of(tc.Source, names)))
+	return fmt.Errorf("source %q is not defined (there are %s)%s", name, strings.Join(names, ", "), didYouMean(nearest.Of(name, names)))
 }
 
 func sortedKeys[V any](m map[string]V) []string {

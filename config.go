@@ -43,6 +43,7 @@ type Config struct {
 	Agent        AgentConfig             `json:"agent"`
 	Sources      map[string]SourceConfig `json:"sources"`
 	Tools        []ToolConfig            `json:"tools"`
+	Cards        []CardConfig            `json:"cards"`
 	Actions      map[string]ActionConfig `json:"actions"`
 	Keys         KeysConfig              `json:"keys"`
 	Capabilities CapabilitiesConfig      `json:"capabilities"`
@@ -108,6 +109,10 @@ type AgentConfig struct {
 	// that allow it. Default true: of the built-in types only the
 	// recommendation of a next step may, where Allow names destinations.
 	EmitUIBlock *bool `json:"emit_ui_block"`
+	// Embed are the syntaxes in which the model may write cards into its text:
+	// fence, placeholder and tag. nil: fence and placeholder, once there are
+	// cards; an empty list leaves all text as it is.
+	Embed []string `json:"embed"`
 }
 
 // SourceConfig is where tools get data and actions lead: exactly one of SQL and

@@ -101,7 +101,8 @@ func hostOf(s string) string {
 // checkAnswers finds what is wrong with where answers may lead, and with who
 // says so.
 func (c Config) checkAnswers() error {
-	errs := []error{c.Allow.check()}
+	_, err := c.embed()
+	errs := []error{c.Allow.check(), err}
 	r := c.Recommender
 	switch on := r.Enabled != nil && *r.Enabled; {
 	case on && c.allowed(false).destinations().Empty():

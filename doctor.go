@@ -64,6 +64,7 @@ func (c Config) Check(ctx context.Context) error {
 	if err == nil {
 		err = c.checkActions(open, set)
 	}
+	err = errors.Join(err, app.declareCards(open))
 	withDemo := app.withDemo(len(tools))
 	if err := app.addRecommendations(c.allowed(withDemo), withDemo); err != nil {
 		return errors.Join(err, open.close())
@@ -109,7 +110,7 @@ func (c Config) Doctor(ctx context.Context) []Finding {
 		note("configuration", "", err, "mend the file or the environment as the message says")
 		return found
 	}
-	note("configuration", fmt.Sprintf("sources: %d, tools: %d, actions: %d", len(c.Sources), len(c.Tools), len(c.Actions)), nil, "")
+	note("configuration", fmt.Sprintf("sources: %d, tools: %d, cards: %d, actions: %d", len(c.Sources), len(c.Tools), len(c.Cards), len(c.Actions)), nil, "")
 	data := c.Data
 	if data == "" {
 		data = DefaultData

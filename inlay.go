@@ -42,6 +42,7 @@ import (
 	"github.com/inlay-ui/inlay/demo"
 	"github.com/inlay-ui/inlay/internal/id"
 	"github.com/inlay-ui/inlay/internal/signing"
+	"github.com/inlay-ui/inlay/markup"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/model/openai"
 	"github.com/inlay-ui/inlay/model/scripted"
@@ -184,6 +185,7 @@ type App struct {
 	registry *block.Registry
 	tools    *tool.Set
 	actions  *action.Registry
+	cards    *markup.Cards
 
 	mu     sync.Mutex
 	opened bool
@@ -239,7 +241,11 @@ func New(cfg Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{cfg: cfg, log: log, registry: reg, tools: set, actions: actions}, nil
+	cards, err := markup.NewCards()
+	if err != nil {
+		return nil, err
+	}
+	return &App{cfg: cfg, log: log, registry: reg, tools: set, actions: actions, cards: cards}, nil
 }
 
 // AddTools adds tools. It fails after the App was opened, for a name that is
@@ -314,6 +320,13 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if p.queries, err = a.cfg.queries(open); err != nil {
 		return err
 	}
+	if err := a.declareCards(open); err != nil {
+		return err
+	}
+	embed, err := a.cfg.embed()
+	if err != nil {
+		return err
+	}
 	withDemo := a.withDemo(a.tools.Len())
 	allow := a.cfg.allowed(withDemo)
 	if err := a.addRecommendations(allow, withDemo); err != nil {
@@ -344,6 +357,7 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		Files: attachments{p.files}, OutFiles: p.files,
 		AskUser:      a.cfg.Agent.AskUser || withDemo,
 		Destinations: allow.destinations(), EmitBlocks: emits == nil || *emits, Recommend: a.cfg.recommender(p.model, withDemo),
+		Cards: a.cards, Embed: embed,
 	}); err != nil {
 		return err
 	}
@@ -364,7 +378,7 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		return fmt.Errorf("settle unfinished actions: %w", err)
 	}
 	info := p.model.Info()
-	a.log.Info("ready", "model", info.Name, "kind", info.Kind, "tools", a.tools.Len(), "actions", a.actions.Len(), "sample_data", withDemo, "data", a.cfg.Data)
+	a.log.Info("ready", "model", info.Name, "kind", info.Kind, "tools", a.tools.Len(), "actions", a.actions.Len(), "cards", a.cards.Len(), "sample_data", withDemo, "data", a.cfg.Data)
 	if info.Kind == "scripted" {
 		a.log.Info("the scripted demo model answers; for a real one set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY, or model: in a YAML file")
 	}

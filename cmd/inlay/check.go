@@ -22,7 +22,7 @@ func (c *validateCmd) Run(ctx context.Context) error {
 	if err := cfg.Check(ctx); err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	fmt.Printf("%s: ok (sources: %d, tools: %d, actions: %d)\n", c.File, len(cfg.Sources), len(cfg.Tools), len(cfg.Actions))
+	fmt.Printf("%s: ok (sources: %d, tools: %d, cards: %d, actions: %d)\n", c.File, len(cfg.Sources), len(cfg.Tools), len(cfg.Cards), len(cfg.Actions))
 	return nil
 }
 
