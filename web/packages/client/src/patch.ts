@@ -85,6 +85,11 @@ function read(doc: unknown, path: string[]): unknown {
   return path.reduce(member, doc);
 }
 
+/** The value that an RFC 6901 pointer leads to. Throws where there is none. */
+export function valueAt(document: unknown, pointer: string): unknown {
+  return read(document, tokens(pointer));
+}
+
 /** A copy that this patch may change; `mine` remembers those already made. */
 function own(value: unknown, mine: Set<object>): Container {
   if (!isContainer(value)) throw new Error("not a container");
@@ -131,7 +136,7 @@ function write(
 }
 
 /** Defines an own member, also where the name would reach a prototype's setter. */
-function put(parent: Container, token: string, value: unknown): void {
+export function put(parent: Container, token: string, value: unknown): void {
   Object.defineProperty(parent, token, {
     value,
     writable: true,
@@ -140,7 +145,8 @@ function put(parent: Container, token: string, value: unknown): void {
   });
 }
 
-function equal(a: unknown, b: unknown): boolean {
+/** Whether two values are the same JSON. */
+export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isContainer(a) || !isContainer(b) || Array.isArray(a) !== Array.isArray(b)) return false;
   const keys = Object.keys(a);

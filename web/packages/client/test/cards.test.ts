@@ -1,0 +1,523 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { readSSE } from "@inlay-ui/client";
+import {
+  type CardMessage,
+  CardMessageReader,
+  type CardProblem,
+  type CardReaderOptions,
+  readCardMessage,
+  readPacket,
+} from "@inlay-ui/client/markup";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { bytes, chunked, collect } from "./help.ts";
+import { random } from "./markup.ts";
+
+const golden = fileURLToPath(new URL("../../../../wire/cards/testdata/golden/", import.meta.url));
+const files = readdirSync(golden).filter((name) => name.endsWith(".whole.txt"));
+
+const names = ["ProductCard", "Chart", "Table", "Metric", "Code", "Form", "Question", "Confirm"];
+
+/** A reader with everything that it tells. */
+function reading(options: Partial<CardReaderOptions> = {}) {
+  const problems: CardProblem[] = [];
+  const seen: CardMessage[] = [];
+  const reader = new CardMessageReader({
+    cards: names,
+    onProblem: (problem) => problems.push(problem),
+    onChange: (message) => seen.push(message),
+    ...options,
+  });
+  return { reader, problems, seen };
+}
+
+/** A packet as the server writes it. */
+const packet = (seq: number, type: string, payload: unknown) => ({
+  messageId: "m_1",
+  seq,
+  type,
+  payload,
+});
+const append = (seq: number, markdown: string) => packet(seq, "append", { markdown });
+const replace = (substring: string, replacement: string) => ({
+  op: "replace-substring",
+  path: "/markdown",
+  substring,
+  replacement,
+});
+
+/** What blocks are, in short. */
+const short = (message: CardMessage) =>
+  message.blocks.map(({ type, status, payload }) => [type, status, payload]);
+
+async function packets(name: string): Promise<{ seq: number; type: string; payload: unknown }[]> {
+  const text = readFileSync(golden + name, "utf8");
+  const frames = await collect(readSSE(chunked([bytes(text)])));
+  return frames.flatMap(({ data }) => (data === undefined ? [] : [JSON.parse(data)]));
+}
+
+describe("what the server writes", () => {
+  test("is all there", () => expect(files.length).toBeGreaterThan(30));
+
+  test.each(files)("%s", async (name) => {
+    const all = await packets(name);
+    const { reader, problems } = reading();
+    for (const one of all) reader.push(one);
+    expect(problems).toEqual([]);
+    expect(reader.message.seq).toBe(all.at(-1)?.seq);
+    expect(reader.message.status).not.toBe("running");
+
+    // A full state in the middle, and on from there, comes to the same.
+    const { after, packet: full } = JSON.parse(
+      readFileSync(golden + name.replace(".txt", ".full.json"), "utf8"),
+    ) as { after: number; packet: { seq: number } };
+    expect(after).toBeGreaterThan(0);
+    const resumed = reading();
+    resumed.reader.push(full);
+    for (const one of all) if (one.seq > full.seq) resumed.reader.push(one);
+    expect(resumed.problems).toEqual([]);
+    expect(resumed.reader.message.markdown).toBe(reader.message.markdown);
+    expect(resumed.reader.message.cards).toEqual(reader.message.cards);
+    expect(resumed.reader.message.blocks).toEqual(reader.message.blocks);
+
+    // So does any order, with packets that come twice.
+    const next = random(all.length);
+    const shuffled = reading();
+    const mixed = [...all, ...all].sort((a, b) => a.seq - b.seq);
+    for (let i = 0; i < mixed.length; i++) {
+      const j = Math.min(mixed.length - 1, i + next(8));
+      [mixed[i], mixed[j]] = [mixed[j] as (typeof all)[number], mixed[i] as (typeof all)[number]];
+    }
+    for (const one of mixed) shuffled.reader.push(one);
+    expect(shuffled.problems).toEqual([]);
+    expect(shuffled.reader.message).toEqual(reader.message);
+    for (const each of [reader, resumed.reader, shuffled.reader]) each.close();
+  });
+
+  test("a card has the place of its fence, and its own data", async () => {
+    const { reader } = reading();
+    for (const one of await packets("chart-between-texts.whole.txt")) reader.push(one);
+    const { blocks, tools } = reader.message;
+    expect(blocks.map(({ type, status }) => [type, status])).toEqual([
+      ["text", "done"],
+      ["chart", "done"],
+      ["text", "done"],
+    ]);
+    expect(blocks[1]).toMatchObject({
+      id: "b_01990f3a-5c00-7000-8000-000000000002",
+      version: 1,
+      meta: { title: "Sample sales by region" },
+      fallback: "Sample sales by region (10k CNY): East 320, South 210, North 180",
+    });
+    expect(tools).toEqual({
+      call_1: { name: "show_sales_chart", title: "Sales", status: "ok", durationMs: 85 },
+    });
+  });
+
+  test("a card that is loading is one with nothing in it", async () => {
+    const { reader, seen } = reading();
+    for (const one of await packets("chart-between-texts.whole.txt")) reader.push(one);
+    const loading = seen.find((m) => m.blocks.some((b) => b.type === "chart"));
+    expect(loading?.blocks.at(-1)).toMatchObject({ type: "chart", status: "loading" });
+    expect(loading?.blocks.at(-1)?.id).toBe(seen.at(-1)?.blocks[1]?.id);
+  });
+});
+
+describe("spellings", () => {
+  const patch = [replace("a", "b")];
+
+  test.each([
+    [
+      { type: "full", data: { messageId: "m_1", markdown: "x" } },
+      { messageId: "m_1", type: "full", payload: { messageId: "m_1", markdown: "x" } },
+    ],
+    [
+      { type: "patch", messageId: "m_1", patch },
+      { messageId: "m_1", type: "patch", payload: { patch } },
+    ],
+    [
+      { type: "patch", seq: 2, messageId: "m_1", payload: patch },
+      { messageId: "m_1", seq: 2, type: "patch", payload: { patch } },
+    ],
+    [
+      { type: "patch", seq: 2, messageId: "m_1", payload: { patch } },
+      { messageId: "m_1", seq: 2, type: "patch", payload: { patch } },
+    ],
+    [
+      { messageId: "m_1", seq: 12, type: "append", payload: { markdown: "x" } },
+      { messageId: "m_1", seq: 12, type: "append", payload: { markdown: "x" } },
+    ],
+    [
+      { messageId: "m_1", seq: 12, type: "append", markdown: "x" },
+      { messageId: "m_1", seq: 12, type: "append", payload: { markdown: "x" } },
+    ],
+    [
+      { messageId: "m_1", seq: 13, type: "done" },
+      { messageId: "m_1", seq: 13, type: "done", payload: {} },
+    ],
+  ])("%j", (raw, read) => {
+    expect(readPacket(raw)).toEqual(read);
+  });
+
+  test.each([
+    null,
+    1,
+    "x",
+    [],
+    {},
+    { type: "ping" },
+    { type: "full", payload: {} },
+    { type: "full", payload: { markdown: 1 } },
+    { type: "append", payload: null },
+    { type: "append", seq: 0, payload: { markdown: "x" } },
+    { type: "append", seq: 1.5, payload: { markdown: "x" } },
+    { type: "append", seq: "1", payload: { markdown: "x" } },
+    { type: "append", messageId: 1, payload: { markdown: "x" } },
+    { type: "patch", payload: {} },
+    { type: "card" },
+  ])("%j is no packet", (raw) => {
+    expect(readPacket(raw)).toBeNull();
+    const { reader, problems, seen } = reading();
+    reader.push(raw);
+    expect(problems.map(({ code }) => code)).toEqual(Array.isArray(raw) ? [] : ["bad_packet"]);
+    expect(seen).toEqual([]);
+  });
+
+  test("a skeleton and the patch that fills it, unnumbered, as one list", () => {
+    const skeleton = '```ProductCard\n{\n  "id": "candidate_1"\n}\n```';
+    const filled = '```ProductCard\n{"id": "12", "title": "Band", "price": 299}\n```';
+    const full = { type: "full", data: { messageId: "m_1", markdown: `For you:\n${skeleton}\n` } };
+    const fill = { type: "patch", messageId: "m_1", patch: [replace(skeleton, filled)] };
+    const { reader, problems, seen } = reading();
+    reader.push([full, fill]);
+    expect(seen.map(short)).toEqual([
+      [
+        ["text", "done", "For you:\n"],
+        ["app.product_card", "loading", { id: "candidate_1" }],
+      ],
+      [
+        ["text", "done", "For you:\n"],
+        ["app.product_card", "done", { id: "12", title: "Band", price: 299 }],
+      ],
+    ]);
+    // A place keeps its block, so that a page does not draw it anew.
+    expect(seen[1]?.blocks[1]?.id).toBe(seen[0]?.blocks[1]?.id);
+    expect(seen[1]?.blocks[0]).toBe(seen[0]?.blocks[0]);
+    // Done already: not done again.
+    reader.push(fill);
+    expect(problems).toEqual([]);
+    expect(reader.message.markdown).toBe(`For you:\n${filled}\n`);
+  });
+
+  test("a text, a card in pieces, and the end", () => {
+    const { reader, problems } = reading();
+    reader.push(append(1, "For you:"));
+    reader.push(append(2, "\n```ProductCard\n"));
+    reader.push(append(3, '{"id":"12345"}\n```'));
+    expect(short(reader.message)).toEqual([
+      ["text", "done", "For you:\n"],
+      ["app.product_card", "loading", undefined],
+    ]);
+    reader.push(packet(4, "done", {}));
+    expect(problems).toEqual([]);
+    expect(reader.message).toMatchObject({ status: "done", finishReason: "stop", seq: 4 });
+    // Nobody sent what the card lacks.
+    expect(reader.message.blocks[1]).toMatchObject({
+      status: "error",
+      error: { code: "HYDRATE_TIMEOUT", retryable: false },
+    });
+  });
+
+  test("a card of its own, its actions in their spelling", () => {
+    const { reader } = reading();
+    reader.push(
+      packet(1, "card", {
+        type: "ProductCard",
+        schemaVersion: "2.3",
+        data: { id: "12345", title: "Watch", price: 699 },
+        actions: [
+          { type: "api", name: "addToCart", params: { itemId: "12345" } },
+          { type: "prompt", name: "ask", id: "ask-2", text: "More", prompt: "Tell me more" },
+          { type: "script", name: "evil" },
+        ],
+      }),
+    );
+    expect(reader.message.blocks).toEqual([
+      {
+        id: "12345",
+        type: "app.product_card",
+        version: 2,
+        status: "done",
+        rev: 0,
+        meta: { schemaMinor: 3 },
+        payload: { id: "12345", title: "Watch", price: 699 },
+        actions: [
+          { id: "addToCart", label: "addToCart", kind: "api", params: { itemId: "12345" } },
+          { id: "ask-2", action: "ask", label: "More", kind: "prompt", prompt: "Tell me more" },
+        ],
+      },
+    ]);
+  });
+});
+
+describe("patches", () => {
+  const at = (markdown: string) => {
+    const made = reading();
+    made.reader.push(packet(1, "full", { markdown, cards: {} }));
+    return made;
+  };
+
+  test("replace the one place", () => {
+    const { reader, problems } = at("a b c");
+    reader.push(packet(2, "patch", { patch: [replace("b", "B")] }));
+    expect(reader.message.markdown).toBe("a B c");
+    expect(problems).toEqual([]);
+  });
+
+  test("patch_miss", () => {
+    const { reader, problems } = at("a b c");
+    reader.push(packet(2, "patch", { patch: [replace("x", "y")] }));
+    expect(problems).toMatchObject([{ code: "patch_miss", seq: 2 }]);
+    expect(reader.message).toMatchObject({ markdown: "a b c", seq: 2 });
+  });
+
+  test.each(["a b b", "aa"])("patch_ambiguous in %j", (markdown) => {
+    const { reader, problems } = at(markdown === "aa" ? "aaa" : markdown);
+    reader.push(packet(2, "patch", { patch: [replace(markdown === "aa" ? "aa" : "b", "y")] }));
+    expect(problems).toMatchObject([{ code: "patch_ambiguous", seq: 2 }]);
+  });
+
+  test("what was replaced already is left", () => {
+    const { reader, problems } = at("a B c");
+    reader.push(packet(2, "patch", { patch: [replace("b", "B")] }));
+    expect(reader.message.markdown).toBe("a B c");
+    expect(problems).toEqual([]);
+    // Of unnumbered ones also where the new text has the old in it.
+    const patch = { type: "patch", patch: [replace("c", "c d")] };
+    reader.push([patch, patch, patch]);
+    expect(reader.message.markdown).toBe("a B c d");
+    expect(problems).toEqual([]);
+  });
+
+  test("a numbered one is done, also where the text looks as if it had been", () => {
+    const { reader } = at("ab");
+    reader.push(packet(2, "patch", { patch: [replace("a", "ab")] }));
+    expect(reader.message.markdown).toBe("abb");
+  });
+
+  test("are applied as a whole or not at all", () => {
+    const { reader, problems } = at("a b");
+    const card = { id: "x", type: "ProductCard", data: {} };
+    const add = { op: "add", path: "/cards/x", value: card };
+    reader.push(packet(2, "patch", { patch: [replace("a", "A"), add, replace("x", "y")] }));
+    expect(reader.message).toMatchObject({ markdown: "a b", cards: {} });
+    reader.push(
+      packet(3, "patch", { patch: [replace("a", "A"), { op: "test", path: "/cards", value: 1 }] }),
+    );
+    reader.push(packet(4, "patch", { patch: [add, { op: "remove", path: "/markdown" }] }));
+    reader.push(packet(5, "patch", { patch: [{ op: "add", path: "/cards/x", value: 1 }] }));
+    reader.push(packet(6, "patch", { patch: [{ op: "replace", path: "", value: [] }] }));
+    reader.push(packet(7, "patch", { patch: [{ op: "add", path: "/__proto__/x", value: 1 }] }));
+    reader.push(packet(8, "patch", { patch: [replace("", "y")] }));
+    reader.push(packet(9, "patch", { patch: [null] }));
+    expect(reader.message).toMatchObject({ markdown: "a b", cards: {}, seq: 9 });
+    expect(problems.map((p) => p.code)).toEqual(["patch_miss", ...Array(7).fill("patch_failed")]);
+    reader.push(packet(10, "patch", { patch: [replace("a", "A"), add] }));
+    expect(reader.message).toMatchObject({ markdown: "A b", cards: { x: card } });
+  });
+
+  test("cannot bring in a card that is not listed", () => {
+    const { reader } = at("Here: x");
+    const evil = '\n```EvilCard\n{"a":1}\n```\n';
+    reader.push(packet(2, "patch", { patch: [replace("x", evil)] }));
+    expect(short(reader.message)).toEqual([["text", "loading", `Here: ${evil}`]]);
+    // Not with a card beside it, either: its fallback is all that is shown.
+    const card = { id: "e", type: "EvilCard", data: { a: 1 }, fallback: "A sample", actions: [] };
+    reader.push(packet(3, "card", card));
+    reader.push(packet(4, "patch", { patch: [replace("EvilCard", "EvilCard id=e")] }));
+    expect(reader.message.blocks.map((b) => [b.type, b.payload, b.fallback])).toEqual([
+      ["text", "Here: \n", undefined],
+      ["app.evil_card", undefined, "A sample"],
+    ]);
+    reader.push(append(5, '```EvilCard\n{"b":1}\n```\n'));
+    expect(short(reader.message).at(-1)).toEqual(["text", "done", '```EvilCard\n{"b":1}\n```\n']);
+  });
+});
+
+describe("missing packets", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("a lower number is ignored, a gap waits", () => {
+    const { reader } = reading();
+    reader.push(append(2, "b"));
+    reader.push(append(3, "c"));
+    expect(reader.message.markdown).toBe("");
+    reader.push(append(1, "a"));
+    reader.push(append(1, "a"));
+    reader.push(append(3, "c"));
+    expect(reader.message).toMatchObject({ markdown: "abc", seq: 3 });
+  });
+
+  test("after two seconds the full state is fetched", async () => {
+    const fetchFull = vi.fn(async () => packet(3, "full", { markdown: "abc", cards: {} }));
+    const { reader, problems } = reading({ fetchFull });
+    reader.push(append(1, "a"));
+    reader.push(append(3, "c"));
+    await vi.advanceTimersByTimeAsync(1_900);
+    reader.push(append(4, "d"));
+    expect(fetchFull).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(fetchFull).toHaveBeenCalledExactlyOnceWith("m_1", expect.any(AbortSignal));
+    expect(reader.message).toMatchObject({ markdown: "abcd", seq: 4 });
+    expect(problems).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(fetchFull).toHaveBeenCalledOnce();
+  });
+
+  test("more than 64 are not held", async () => {
+    const fetchFull = vi.fn(async () => packet(70, "full", { markdown: "all", cards: {} }));
+    const { reader } = reading({ fetchFull });
+    for (let seq = 2; seq <= 65; seq++) reader.push(append(seq, "."));
+    expect(fetchFull).not.toHaveBeenCalled();
+    reader.push(append(66, "."));
+    expect(fetchFull).toHaveBeenCalledOnce();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(reader.message).toMatchObject({ markdown: "all", seq: 70 });
+  });
+
+  test("the end is known although only the full state has it", async () => {
+    const fetchFull = async () => packet(3, "full", { markdown: "ab", cards: {} });
+    const { reader } = reading({ fetchFull });
+    reader.push(append(2, "b"));
+    reader.push(packet(3, "done", { finishReason: "stop" }));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(reader.message).toMatchObject({ markdown: "ab", status: "done", finishReason: "stop" });
+  });
+
+  test("a full state may say itself how the message ended", () => {
+    const error = { code: "model_timeout", message: "Late.", retryable: true };
+    const ends: [object, object][] = [
+      [{ finishReason: "paused" }, { status: "paused", finishReason: "paused" }],
+      [{ finishReason: "length" }, { status: "done", finishReason: "length" }],
+      [{ error }, { status: "error", error }],
+      [{}, { status: "running" }],
+    ];
+    for (const [more, want] of ends) {
+      const { reader } = reading();
+      reader.push(packet(5, "full", { markdown: "ab", cards: {}, ...more }));
+      expect(reader.message).toMatchObject(want);
+    }
+  });
+
+  test("what cannot be fetched is told, tried again, and given up", async () => {
+    const fetchFull = vi.fn(async () => {
+      throw new Error("offline");
+    });
+    const { reader, problems } = reading({ fetchFull });
+    reader.push(append(2, "b"));
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(fetchFull).toHaveBeenCalledTimes(5);
+    expect(problems.every((p) => p.code === "gap" && p.seq === 1)).toBe(true);
+    reader.push(packet(2, "full", { markdown: "ab", cards: {} }));
+    expect(reader.message).toMatchObject({ markdown: "ab", seq: 2 });
+    reader.push(append(4, "d"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(fetchFull).toHaveBeenCalledTimes(6);
+    reader.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("without a function that fetches it a gap is told, and the reader waits for a full state", async () => {
+    const { reader, problems } = reading();
+    for (let seq = 2; seq <= 200; seq++) reader.push(append(seq, "."));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(problems).toEqual([{ code: "gap", message: "packet 1 did not come", seq: 1 }]);
+    reader.push(packet(150, "full", { markdown: "x", cards: {} }));
+    expect(reader.message).toMatchObject({ markdown: `x${".".repeat(50)}`, seq: 200 });
+    reader.close();
+  });
+
+  test("packets of other messages are left alone", () => {
+    const { reader, problems } = reading({ messageId: "m_2" });
+    reader.push(append(1, "a"));
+    expect(reader.message).toMatchObject({ messageId: "m_2", markdown: "", seq: 0 });
+    expect(problems).toMatchObject([{ code: "other_message", seq: 1 }]);
+  });
+});
+
+test("an answer that failed says why", () => {
+  const { reader } = reading();
+  reader.push(append(1, "a"));
+  reader.push(packet(2, "error", { code: "model_timeout", message: "Late.", retryable: true }));
+  const error = { code: "model_timeout", message: "Late.", retryable: true };
+  expect(reader.message).toMatchObject({ status: "error", error });
+});
+
+test("blocks that did not change are the same objects", () => {
+  const { reader, seen } = reading();
+  reader.push(append(1, 'One\n```ProductCard\n{"id":"1","title":"A"}\n```\nTwo'));
+  reader.push(append(2, " more"));
+  reader.push(packet(3, "patch", { patch: [replace('"A"', '"B"')] }));
+  const [first, second, third] = seen.map((m) => m.blocks);
+  expect(second?.[0]).toBe(first?.[0]);
+  expect(second?.[1]).toBe(first?.[1]);
+  expect(second?.[2]).not.toBe(first?.[2]);
+  expect(third?.[0]).toBe(first?.[0]);
+  expect(third?.[1]?.payload).toEqual({ id: "1", title: "B" });
+  expect(third?.[2]).toBe(second?.[2]);
+});
+
+test("what a card lacks can be fetched here, once, and again", async () => {
+  let fail = true;
+  const resolve = vi.fn(async (_name: string, ids: readonly string[]) => {
+    if (fail) throw new Error("down");
+    return Object.fromEntries(ids.map((id) => [id, { title: `Sample ${id}` }]));
+  });
+  const { reader } = reading({ resolve });
+  reader.push(append(1, '```ProductCard\n{"id":"1"}\n```\n'));
+  await vi.waitFor(() => expect(reader.message.blocks[0]?.status).toBe("error"));
+  expect(reader.message.blocks[0]?.error).toMatchObject({
+    code: "DATA_FETCH_FAILED",
+    retryable: true,
+  });
+  fail = false;
+  reader.retry(reader.message.blocks[0]?.id ?? "");
+  expect(reader.message.blocks[0]?.status).toBe("loading");
+  await vi.waitFor(() => expect(reader.message.blocks[0]?.status).toBe("done"));
+  expect(reader.message.blocks[0]?.payload).toEqual({ id: "1", title: "Sample 1" });
+  // A patch elsewhere does not fetch it once more.
+  reader.push(append(2, "Text"));
+  reader.push(packet(3, "patch", { patch: [replace("Text", "Other")] }));
+  await vi.waitFor(() => expect(reader.message.blocks[0]?.status).toBe("done"));
+  expect(resolve).toHaveBeenCalledTimes(2);
+});
+
+test("many packets cost what they add", () => {
+  const time = (n: number) => {
+    let best = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < 3; i++) {
+      const { reader } = reading({ onChange: undefined });
+      const begin = performance.now();
+      for (let seq = 1; seq <= n; seq++) reader.push(append(seq, "word "));
+      best = Math.min(best, performance.now() - begin);
+    }
+    return best / n;
+  };
+  time(200);
+  expect(time(8_000)).toBeLessThan(8 * time(500));
+});
+
+test("a stream of packets is read to its end", async () => {
+  const text = [append(1, "a"), "broken", packet(2, "done", {})]
+    .map((one) => `data: ${typeof one === "string" ? one : JSON.stringify(one)}\n\n`)
+    .join("");
+  const problems: CardProblem[] = [];
+  const options = { cards: names, onProblem: (p: CardProblem) => problems.push(p) };
+  const all = await collect(readCardMessage(chunked([bytes(text)]), options));
+  expect(all.map(({ markdown, status }) => [markdown, status])).toEqual([
+    ["a", "running"],
+    ["a", "done"],
+  ]);
+  expect(problems.map((p) => p.code)).toEqual(["bad_packet"]);
+});
