@@ -71,8 +71,10 @@ func (h *htmlScan) step(c byte) scanned {
 	if h.state == htmlOff {
 		return scanOff
 	}
-	mail := h.stepMail(c)
-	html := scanFailed
+	mail, html := scanFailed, scanFailed
+	if h.mail != mailOff {
+		mail = h.stepMail(c)
+	}
 	if h.state != htmlNone {
 		html = h.stepHTML(c)
 	}

@@ -115,34 +115,48 @@ func (s *Scanner) inlineRune(r []byte) bool {
 		n.block = false
 	}
 	tag := false
-	switch n.html.step(c) {
-	case scanDone:
-		// All of it was raw HTML, the backticks too.
-		tag = true
-	case scanFailed:
-		if n.html.inner {
-			// What may have begun inside of it was not followed.
-			s.suppress()
+	if n.html.on() {
+		switch n.html.step(c) {
+		case scanDone:
+			// All of it was raw HTML, the backticks too.
+			tag = true
+		case scanFailed:
+			s.failHTML()
 		}
-		n.html = htmlScan{}
 	}
-	switch n.link.step(c) {
-	case scanDone:
-		if n.link.ticks {
-			s.suppress()
+	if n.link.on() {
+		switch n.link.step(c) {
+		case scanDone:
+			if n.link.ticks {
+				s.suppress()
+			}
+			n.link.end()
+		case scanFailed:
+			s.failLink()
 		}
-		n.link.end()
-	case scanFailed:
-		if n.link.inner {
-			s.suppress()
-		}
-		n.link.end()
 	}
 	used := s.primary(r, n.html.on() && !tag || n.link.hides())
 	if tag && s.state == inInline && used {
 		s.endHTML()
 	}
 	return used
+}
+
+// failHTML goes on as text: what was followed was no HTML. What may have begun
+// inside of it was not followed.
+func (s *Scanner) failHTML() {
+	if s.inline.html.inner {
+		s.suppress()
+	}
+	s.inline.html = htmlScan{}
+}
+
+// failLink goes on as text: what was followed was no link's target.
+func (s *Scanner) failLink() {
+	if s.inline.link.inner {
+		s.suppress()
+	}
+	s.inline.link.end()
 }
 
 // endHTML goes on behind raw HTML as it was before.
@@ -328,10 +342,7 @@ func (s *Scanner) inlineNewline(newline []byte) {
 	}
 	n.bracket, n.lead = false, false
 	if n.html.on() && n.html.step('\n') == scanFailed {
-		if n.html.inner {
-			s.suppress()
-		}
-		n.html = htmlScan{}
+		s.failHTML()
 	}
 	n.html.lead = false
 	switch n.link.step('\n') {
@@ -341,10 +352,7 @@ func (s *Scanner) inlineNewline(newline []byte) {
 		}
 		n.link.nextDefinition()
 	case scanFailed:
-		if n.link.inner {
-			s.suppress()
-		}
-		n.link.end()
+		s.failLink()
 	}
 	block := n.block
 	n.block = false

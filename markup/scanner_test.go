@@ -313,7 +313,9 @@ func TestCases(t *testing.T) {
 
 // The numbers of rows that the laws are held to must not shrink unseen.
 func TestCasesAreThere(t *testing.T) {
-	if n := len(readCases(t, "testdata/markdown-cards.jsonl")); n < 77 {
-		t.Errorf("only %d cases", n)
+	for file, least := range map[string]int{"testdata/markdown-cards.jsonl": 77, "testdata/more-cards.jsonl": 128} {
+		if n := len(readCases(t, file)); n < least {
+			t.Errorf("only %d cases in %s", n, file)
+		}
 	}
 }
