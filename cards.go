@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
+	"github.com/inlay-ui/inlay/demo"
 	"github.com/inlay-ui/inlay/internal/jsonx"
 	"github.com/inlay-ui/inlay/internal/nearest"
 	"github.com/inlay-ui/inlay/markup"
@@ -71,6 +72,19 @@ func (a *App) addCards(cards ...TextCard) error {
 		}
 		if err := a.registry.Register(added.Type); err != nil {
 			return fmt.Errorf("card %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// addDemoCards adds the cards of the demonstration whose names are free.
+func (a *App) addDemoCards(d *demo.Demo) error {
+	for _, c := range d.Cards() {
+		if _, taken := a.cards.Lookup(c.Name, 0); taken {
+			continue
+		}
+		if err := a.addCards(c); err != nil {
+			return fmt.Errorf("add the cards of the demonstration: %w", err)
 		}
 	}
 	return nil

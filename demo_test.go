@@ -160,8 +160,8 @@ func TestDemoAnswersItsSuggestions(t *testing.T) {
 			for _, b := range a.Blocks {
 				seen[b.Type] = true
 				shown = shown || b.Type != "text"
-				// One of them shows a failure, and says so.
-				if b.Status != block.StatusDone && !strings.Contains(s.Text, "fails once") && !strings.Contains(s.Text, "失败一次") {
+				// Two of them show a failure, and say so.
+				if b.Status != block.StatusDone && b.Fallback != "[(TrainCard:S999)]" && !strings.Contains(s.Text, "fails once") && !strings.Contains(s.Text, "失败一次") {
 					t.Errorf("%s: a %s is %s: %+v", s.Text, b.Type, b.Status, b.Err)
 				}
 			}
@@ -170,7 +170,7 @@ func TestDemoAnswersItsSuggestions(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"text", "chart", "table", "query", "form", "file", "image", "card_list", "confirm", block.FeatureRecommendationName} {
+	for _, kind := range []string{"text", "chart", "table", "query", "form", "file", "image", "card_list", "confirm", "app.product_card", "app.train_card", block.FeatureRecommendationName} {
 		if !seen[kind] {
 			t.Errorf("no suggestion shows a %s", kind)
 		}
@@ -295,6 +295,118 @@ func TestDemoTakesItsCommand(t *testing.T) {
 		i := slices.IndexFunc(a.Blocks, func(b block.Block) bool { return b.Type == "chart" })
 		if a.Status != event.StatusDone || i < 0 || a.Blocks[i].Status != block.StatusDone || !strings.Contains(string(a.Blocks[i].Payload), title) {
 			t.Errorf("%s: %s with %v", lang, a.Status, a.kinds())
+		}
+	}
+}
+
+// blocksOf are the blocks of a type, in their order.
+func (a demoAnswer) blocksOf(kind string) (list []block.Block) {
+	for _, b := range a.Blocks {
+		if b.Type == kind {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// TestDemoRecommendsByCards asks for a watch: the answer has a card in each of
+// the three ways to write one, where the text has it, with the shop's price.
+func TestDemoRecommendsByCards(t *testing.T) {
+	d := startDemo(t, newScripted(t))
+	type product struct {
+		id, title string
+		price     float64
+		stock     int
+	}
+	for _, test := range []struct {
+		lang, question, button string
+		want                   []product
+	}{
+		{"en", "Recommend a running watch", "Add to the sample basket", []product{{"watch-run", "Sample watch Run", 699, 120}, {"watch-trail", "Sample watch Trail", 1299, 34}, {"watch-lite", "Sample watch Lite", 399, 310}}},
+		{"zh", "推荐跑步手表", "加入示例购物车", []product{{"watch-run", "示例手表 跑步款", 699, 120}, {"watch-trail", "示例手表 越野款", 1299, 34}, {"watch-lite", "示例手表 轻量款", 399, 310}}},
+	} {
+		a := d.ask(test.lang, test.question, &d.all)
+		if got := strings.Join(a.kinds(), " "); a.Status != event.StatusDone || got != "text app.product_card text app.product_card text app.product_card text" {
+			t.Fatalf("%s: %s, %s", test.question, a.Status, got)
+		}
+		for i, b := range a.blocksOf("app.product_card") {
+			var p block.ProductCard
+			if err := json.Unmarshal(b.Payload, &p); err != nil {
+				t.Fatal(err)
+			}
+			if p.Price == nil || p.Stock == nil || (product{p.ID, p.Title, *p.Price, *p.Stock}) != test.want[i] || p.Currency != "CNY" || b.Status != block.StatusDone || b.Meta.Producer != emit.ProducerMarkup {
+				t.Errorf("%s: %s", test.question, b.Payload)
+			}
+			if (p.Reason != "") != (i == 0) {
+				t.Errorf("%s: the reason of %s is %q", test.question, p.ID, p.Reason)
+			}
+			if len(b.Actions) != 2 || b.Actions[0].Label != test.button || string(b.Actions[0].Params["product"]) != strconv.Quote(p.ID) {
+				t.Errorf("%s: %+v", test.question, b.Actions)
+			}
+		}
+		if strings.Contains(a.stream, `"price":1,`) || strings.Contains(a.stream, `"price":1}`) {
+			t.Errorf("%s: the price of the text is in the stream", test.question)
+		}
+		// For a client that does not draw the cards the model writes none.
+		others := "chart@1,card_list@1"
+		if a := d.ask(test.lang, test.question, &others); slices.Contains(a.kinds(), "app.product_card") || strings.Contains(a.text(), "ProductCard") || a.Status != event.StatusDone {
+			t.Errorf("%s without the capability: %v, %q", test.question, a.kinds(), a.text())
+		}
+	}
+}
+
+// TestDemoShowsBrokenCards asks for cards with mistakes: of each its source is
+// left, and the answer goes on.
+func TestDemoShowsBrokenCards(t *testing.T) {
+	d := startDemo(t, newScripted(t))
+	for lang, question := range map[string]string{"en": "Recommend a watch and make mistakes", "zh": "推荐手表，故意写错卡片"} {
+		a := d.ask(lang, question, &d.all)
+		cards := a.blocksOf("app.product_card")
+		if a.Status != event.StatusDone || len(cards) != 3 {
+			t.Fatalf("%s: %s with %v", question, a.Status, a.kinds())
+		}
+		for i, want := range []struct{ code, source string }{
+			{block.CodeSchemaInvalid, "{\"id\": watch-run}"}, {block.CodeNotFound, "[(ProductCard:watch-none)]"}, {block.CodeSchemaInvalid, "\"title\":\""},
+		} {
+			if b := cards[i]; b.Err == nil || b.Err.Code != want.code || b.Err.Retryable || !strings.Contains(b.Fallback, want.source) {
+				t.Errorf("%s: %+v, want %+v", question, b, want)
+			}
+		}
+		if !strings.Contains(a.text(), "```GadgetCard\n{\"id\":\"watch-run\"}\n```") {
+			t.Errorf("%s: an unknown name is not code: %q", question, a.text())
+		}
+	}
+}
+
+// TestDemoFillsTrainsLate asks for trains: the text ends before their data
+// comes, two cards are filled where they stand and a number that there is not
+// falls back to its source.
+func TestDemoFillsTrainsLate(t *testing.T) {
+	d := startDemo(t, newScripted(t))
+	for lang, test := range map[string]struct{ question, to, class string }{
+		"en": {"The train to Shanghai tomorrow", "Shanghai (sample)", "Second class"},
+		"zh": {"明天去上海的高铁", "上海（示例）", "二等座"},
+	} {
+		a := d.ask(lang, test.question, &d.all)
+		cards := a.blocksOf("app.train_card")
+		if a.Status != event.StatusDone || len(cards) != 3 {
+			t.Fatalf("%s: %s with %v", test.question, a.Status, a.kinds())
+		}
+		for i, id := range []string{"S101", "S103"} {
+			var c block.TrainCard
+			if err := json.Unmarshal(cards[i].Payload, &c); err != nil {
+				t.Fatal(err)
+			}
+			if c.ID != id || c.To != test.to || len(c.Seats) < 2 || c.Seats[0].Class != test.class || c.Seats[0].Available == nil || c.Departure == "" || cards[i].Status != block.StatusDone {
+				t.Errorf("%s: %s", test.question, cards[i].Payload)
+			}
+		}
+		if b := cards[2]; b.Err == nil || b.Err.Code != block.CodeNotFound || b.Fallback != "[(TrainCard:S999)]" {
+			t.Errorf("%s: %+v", test.question, b)
+		}
+		opened, said, filled := strings.Index(a.stream, "event: block_start\n"), strings.LastIndex(a.stream, "event: text_end\n"), strings.Index(a.stream, "event: block_end\n")
+		if opened < 0 || said < opened || filled < said {
+			t.Errorf("%s: a card opened at %d, the text ended at %d, a card was filled at %d", test.question, opened, said, filled)
 		}
 	}
 }

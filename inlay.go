@@ -21,6 +21,7 @@
 package inlay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,6 @@ import (
 	"github.com/inlay-ui/inlay/internal/signing"
 	"github.com/inlay-ui/inlay/markup"
 	"github.com/inlay-ui/inlay/model"
-	"github.com/inlay-ui/inlay/model/openai"
-	"github.com/inlay-ui/inlay/model/scripted"
 	"github.com/inlay-ui/inlay/server"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/store/sqlite"
@@ -344,15 +343,25 @@ func (a *App) open(ctx context.Context, p *parts) error {
 			return err
 		}
 		p.queries = append(p.queries, p.demo.Queries()...)
+		if err := a.addDemoCards(p.demo); err != nil {
+			return err
+		}
 	}
 	if err := a.addActions(p, open); err != nil {
 		return err
 	}
 	emits := a.cfg.Agent.EmitUIBlock
+	limits := a.cfg.turnLimits()
+	if withDemo {
+		if embed == nil {
+			embed = markup.Syntaxes()
+		}
+		limits.Optional = cmp.Or(limits.Optional, demo.CardsShown)
+	}
 	metrics := server.NewMetrics()
 	if p.runner, err = turn.New(turn.Config{
 		Store: p.store, Model: p.model, Tools: a.tools, Registry: a.registry,
-		System: a.cfg.Agent.System, Version: Version(), Limits: a.cfg.turnLimits(),
+		System: a.cfg.Agent.System, Version: Version(), Limits: limits,
 		Instance: id.New("i"), Logger: a.log, Observer: metrics, Actions: a.actions,
 		Files: attachments{p.files}, OutFiles: p.files,
 		AskUser:      a.cfg.Agent.AskUser || withDemo,
@@ -391,7 +400,7 @@ func (a *App) withDemo(tools int) bool {
 	if a.cfg.Demo != nil {
 		return *a.cfg.Demo
 	}
-	return tools == 0
+	return tools == 0 && a.cfg.Model.Kind != modelText // its tools would not be called
 }
 
 // addActions registers what needs the tools and sources that are open: the
@@ -461,48 +470,6 @@ func (a *App) openStore(ctx context.Context) (store.Store, error) {
 	}
 	return s, nil
 }
-
-func (a *App) newModel() (model.Model, error) {
-	if a.cfg.LLM != nil {
-		return a.cfg.LLM, nil
-	}
-	m := a.cfg.Model
-	if m.BaseURL == "" {
-		if m.Name != "" || m.APIKey != "" || m.APIKeyEnv != "" || m.APIKeyFile != "" {
-			return nil, errors.New("model.base_url: required when a model is configured (or INLAY_MODEL_BASE_URL)")
-		}
-		return scripted.New(scripted.Options{Timing: scripted.HumanSpeed()})
-	}
-	if m.Name == "" {
-		return nil, errors.New("model.name: required with model.base_url (or INLAY_MODEL_NAME)")
-	}
-	key, err := secret("model.api_key", m.APIKey, m.APIKeyEnv, m.APIKeyFile)
-	if err != nil {
-		return nil, err
-	}
-	if m.Profile == "" {
-		m.Profile = "openai"
-	}
-	profile, err := openai.LookupProfile(m.Profile)
-	if err != nil {
-		return nil, fmt.Errorf("model.profile: %w", err)
-	}
-	client, err := openai.New(openai.Config{BaseURL: m.BaseURL, APIKey: key, Name: m.Name, Profile: profile, IdleTimeout: m.IdleTimeout, Headers: m.Headers})
-	if err != nil {
-		return nil, err
-	}
-	if m.Name == scripted.Name {
-		return labelled{client}, nil
-	}
-	return client, nil
-}
-
-// labelled is the demo model reached over HTTP: it must be recognisable as
-// what it is there too.
-type labelled struct{ model.Model }
-
-// Info implements model.Model.
-func (labelled) Info() model.Info { return model.Info{Kind: "scripted", Name: scripted.Name} }
 
 func (a *App) newHandler(p *parts, allowed AllowConfig, metrics *server.Metrics) (http.Handler, error) {
 	auth := a.cfg.Authenticate

@@ -3,7 +3,7 @@
 // source.
 //
 // It uses what any product would use: packages tool and action, and tool/sqltool
-// for the tools that need no Go. Sales, orders, expenses and products are
+// for the tools that need no Go. Sales, orders, expenses, products and trains are
 // invented and say so; the other data is the U.S. government's
 // (data/SOURCES.md). It must never know of turns, storage or HTTP handlers.
 package demo
@@ -37,7 +37,7 @@ const (
 
 // dataVersion grows when the data or its tables change; a file of another
 // version is loaded anew.
-const dataVersion = 1
+const dataVersion = 2
 
 //go:embed data/*.csv
 var files embed.FS
@@ -54,6 +54,7 @@ type Demo struct {
 	// What takes its time so that its progress can be seen.
 	exportTime time.Duration // a whole export
 	stepTime   time.Duration // a step of the rollout
+	trainTime  time.Duration // the data of trains
 }
 
 // Open opens the demonstration in a directory and loads the data at the first
@@ -63,7 +64,7 @@ func Open(ctx context.Context, dir string) (*Demo, error) {
 		return nil, fmt.Errorf("open demo: %w", err)
 	}
 	path := filepath.Join(dir, FileName)
-	d := &Demo{exportTime: 3 * time.Second, stepTime: 700 * time.Millisecond}
+	d := &Demo{exportTime: 3 * time.Second, stepTime: 700 * time.Millisecond, trainTime: 1200 * time.Millisecond}
 	ok := false
 	defer func() {
 		if !ok {
@@ -150,6 +151,12 @@ var tables = []struct{ name, create string }{
 		city_zh TEXT NOT NULL, amount INTEGER NOT NULL, orders INTEGER NOT NULL, PRIMARY KEY (quarter, city)) WITHOUT ROWID`},
 	{"orders", `CREATE TABLE orders (number TEXT NOT NULL PRIMARY KEY, placed DATE NOT NULL, customer TEXT NOT NULL, city TEXT NOT NULL,
 		product TEXT NOT NULL, quantity INTEGER NOT NULL, amount REAL NOT NULL, status TEXT NOT NULL) WITHOUT ROWID`},
+	{"products", `CREATE TABLE products (id TEXT NOT NULL PRIMARY KEY, en TEXT NOT NULL, zh TEXT NOT NULL, price INTEGER NOT NULL, days INTEGER NOT NULL,
+		grams INTEGER NOT NULL, stock INTEGER NOT NULL, strap TEXT NOT NULL)`},
+	{"trains", `CREATE TABLE trains (number TEXT NOT NULL PRIMARY KEY, origin TEXT NOT NULL, origin_zh TEXT NOT NULL, destination TEXT NOT NULL,
+		destination_zh TEXT NOT NULL, departs TEXT NOT NULL, minutes INTEGER NOT NULL, platform TEXT NOT NULL, status TEXT NOT NULL) WITHOUT ROWID`},
+	{"train_seats", `CREATE TABLE train_seats (number TEXT NOT NULL, class TEXT NOT NULL, class_zh TEXT NOT NULL, rank INTEGER NOT NULL,
+		price INTEGER NOT NULL, available INTEGER NOT NULL, PRIMARY KEY (number, rank)) WITHOUT ROWID`},
 	{"unemployment", `CREATE TABLE unemployment (month TEXT NOT NULL, industry TEXT NOT NULL, unemployed INTEGER NOT NULL,
 		rate REAL NOT NULL, PRIMARY KEY (month, industry)) WITHOUT ROWID`},
 	{"airports", `CREATE TABLE airports (iata TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, city TEXT NOT NULL, state TEXT NOT NULL) WITHOUT ROWID`},
@@ -242,6 +249,8 @@ func (d *Demo) Suggestions(lang string) []string {
 			"导出订单明细",
 			"给我 2026Q3 的报表",
 			"列出金额最高的 500 个订单",
+			"推荐跑步手表",
+			"明天去上海的高铁",
 			"推荐几款跑步手表",
 			"报销审批",
 			"怎么入金？",
@@ -256,6 +265,8 @@ func (d *Demo) Suggestions(lang string) []string {
 		"Export the order details",
 		"Give me the report of 2026Q3",
 		"List the top 500 orders",
+		"Recommend a running watch",
+		"The train to Shanghai tomorrow",
 		"Compare watches for running",
 		"Approve an expense",
 		"How do I deposit?",

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/inlay-ui/inlay/action"
@@ -17,30 +17,45 @@ import (
 // product is a sample product.
 type product struct {
 	id, en, zh   string
-	price        float64
-	days         float64 // of its battery
+	price, days  float64 // days of its battery
 	grams, stock int
-	strap        color.NRGBA
+	strap        string // its colour as hex digits
 }
 
 func (p product) name(w func(en, zh string) string) string { return w(p.en, p.zh) }
 
-// sampleProducts are what can be compared.
-var sampleProducts = []product{
-	{"watch-run", "Sample watch Run", "示例手表 跑步款", 699, 14, 38, 120, color.NRGBA{0x2f, 0x6f, 0xed, 0xff}},
-	{"watch-trail", "Sample watch Trail", "示例手表 越野款", 1299, 26, 52, 34, color.NRGBA{0x1f, 0x9d, 0x6b, 0xff}},
-	{"watch-swim", "Sample watch Swim", "示例手表 游泳款", 899, 10, 41, 0, color.NRGBA{0xd9, 0x5b, 0x2b, 0xff}},
-	{"watch-lite", "Sample watch Lite", "示例手表 轻量款", 399, 7, 24, 310, color.NRGBA{0x8a, 0x5c, 0xd6, 0xff}},
+// products reads the sample products whose condition holds; "" is all of them.
+func (d *Demo) products(ctx context.Context, where string, args ...any) ([]product, error) {
+	query := "SELECT id, en, zh, price, days, grams, stock, strap FROM products"
+	if where != "" {
+		query += " WHERE " + where
+	}
+	rows, err := d.db.QueryContext(ctx, query+" ORDER BY rowid", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read products: %w", err)
+	}
+	defer rows.Close()
+	var list []product
+	for rows.Next() {
+		var p product
+		if err := rows.Scan(&p.id, &p.en, &p.zh, &p.price, &p.days, &p.grams, &p.stock, &p.strap); err != nil {
+			return nil, fmt.Errorf("read products: %w", err)
+		}
+		list = append(list, p)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read products: %w", err)
+	}
+	return list, nil
 }
 
 // productNamed finds a product by its id or one of its names.
-func productNamed(name string) (product, bool) {
-	for _, p := range sampleProducts {
-		if name == p.id || strings.EqualFold(name, p.en) || name == p.zh {
-			return p, true
-		}
+func (d *Demo) productNamed(ctx context.Context, name string) (product, bool, error) {
+	list, err := d.products(ctx, "?1 IN (id, zh) OR lower(?1) = lower(en)", name)
+	if err != nil || len(list) == 0 {
+		return product{}, false, err
 	}
-	return product{}, false
+	return list[0], true, nil
 }
 
 func (p product) fields(w func(en, zh string) string) []block.CardField {
@@ -64,7 +79,11 @@ func (p product) status(w func(en, zh string) string) *block.CardStatus {
 // picture keeps a drawing of the product. A server that keeps no files shows
 // the card without one.
 func (p product) picture(w func(en, zh string) string, out *tool.Out) (*block.CardImage, error) {
-	drawing, err := drawWatch(p.strap)
+	rgb, err := strconv.ParseUint(p.strap, 16, 24)
+	if err != nil {
+		return nil, fmt.Errorf("colour of %s: %w", p.id, err)
+	}
+	drawing, err := drawWatch(color.NRGBA{uint8(rgb >> 16), uint8(rgb >> 8), uint8(rgb), 0xff})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +117,11 @@ func (d *Demo) runCompareProducts(ctx context.Context, args compareArgs, out *to
 		args.Layout = "grid"
 	}
 	l := block.CardList{Title: w("Watches for runners (sample data)", "跑步手表（示例数据）"), Layout: args.Layout}
-	for _, p := range sampleProducts {
+	list, err := d.products(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
 		image, err := p.picture(w, out)
 		if err != nil {
 			return err
@@ -130,7 +153,10 @@ func (d *Demo) showProduct() (tool.Tool, error) {
 
 func (d *Demo) runShowProduct(ctx context.Context, args productArgs, out *tool.Out) error {
 	w := words(ctx)
-	p, ok := productNamed(args.Product)
+	p, ok, err := d.productNamed(ctx, args.Product)
+	if err != nil {
+		return err
+	}
 	if !ok {
 		return &tool.Error{Code: block.CodeDataFetchFailed, Message: fmt.Sprintf(w("There is no sample product %q.", "没有示例商品“%s”。"), args.Product)}
 	}
@@ -209,7 +235,10 @@ func (d *Demo) watchProduct() (action.Def, error) {
 		Feedback:   action.Feedback{Failure: bilingual("It was not changed.", "没有修改成功。")},
 	}, func(ctx context.Context, c action.Call, req watchPayload, out *tool.Out) (action.Result, error) {
 		w := words(ctx)
-		p, ok := productNamed(req.Product)
+		p, ok, err := d.productNamed(ctx, req.Product)
+		if err != nil {
+			return action.Result{}, err
+		}
 		if !ok {
 			return action.Result{}, &tool.Error{Code: block.CodeDataFetchFailed, Message: w("The product is gone.", "商品不存在了。")}
 		}
@@ -244,7 +273,10 @@ func (d *Demo) addToBasket() (action.Def, error) {
 		Feedback:   action.Feedback{Failure: bilingual("It could not be added.", "加入失败，请稍后重试。")},
 	}, func(ctx context.Context, c action.Call, req basketPayload, _ *tool.Out) (action.Result, error) {
 		w := words(ctx)
-		p, ok := productNamed(req.Product)
+		p, ok, err := d.productNamed(ctx, req.Product)
+		if err != nil {
+			return action.Result{}, err
+		}
 		if !ok || p.stock == 0 {
 			return action.Result{}, &tool.Error{Code: block.CodeDataFetchFailed, Message: w("It is sold out.", "已经缺货。")}
 		}

@@ -28,7 +28,7 @@ var order = []string{
 // schema is data without imports, so everything may import it.
 var beside = map[string][]string{
 	"client": {"block", "event"},
-	"demo":   {"block", "tool", "action"},
+	"demo":   {"block", "markup", "tool", "action"},
 	"schema": {},
 	"web":    {},
 }

@@ -42,6 +42,9 @@ var results = map[string]string{
 	"emit_ui_block":          "shown",
 }
 
+// cardsTold is what the model is told of the cards that the client draws.
+var cardsTold = model.Message{Role: model.RoleSystem, Content: "x\n\n# Cards\n\n## ProductCard\n\n## TrainCard\n"}
+
 const failed = "error: DATA_FETCH_FAILED The source did not answer.\nretryable: true"
 
 func tools() []model.ToolSpec {
@@ -73,7 +76,7 @@ func answer(c model.Call, broken bool) string {
 func converse(t *testing.T, m model.Model, question string, broken bool, seed *int64) []model.Response {
 	t.Helper()
 	const steps = 8
-	req := model.Request{Messages: []model.Message{{Role: model.RoleSystem, Content: "x"}, {Role: model.RoleUser, Content: question}}, Tools: tools(), Seed: seed}
+	req := model.Request{Messages: []model.Message{cardsTold, {Role: model.RoleUser, Content: question}}, Tools: tools(), Seed: seed}
 	var all []model.Response
 	for step := 1; ; step++ {
 		if step == steps {
@@ -136,7 +139,7 @@ func eachQuestion(t *testing.T, f func(t *testing.T, sc *scenario, question stri
 func TestQuestionsFindTheirScenario(t *testing.T) {
 	m := fresh(t, Options{})
 	eachQuestion(t, func(t *testing.T, sc *scenario, q string) {
-		p, err := m.script.plan(model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: q}}, Tools: tools()}, "")
+		p, err := m.script.plan(model.Request{Messages: []model.Message{cardsTold, {Role: model.RoleUser, Content: q}}, Tools: tools()}, "")
 		if err != nil || p.scenario != sc.name {
 			t.Errorf("%+v, %v", p, err)
 		}
@@ -161,7 +164,12 @@ func TestQuestionsFindTheirScenario(t *testing.T) {
 		"报销审批":                               "approve-expense",
 		"删除示例报销单":                            "expenses",
 		"running watch":                      "compare-products",
-		"推荐跑步手表":                             "compare-products",
+		"推荐跑步手表":                             "recommend-watch",
+		"推荐几款手表":                             "compare-products",
+		"recommend me a watch for running":   "recommend-watch",
+		"推荐手表，写错一些":                          "watch-mistakes",
+		"明天去上海的高铁":                           "train-tomorrow",
+		"trains to Shanghai, please":         "train-tomorrow",
 		"线上 500 多不多":                         "server-errors",
 		"前 500 条订单":                          "top-orders",
 		"show all chart types":               "charts-compare",
@@ -182,7 +190,7 @@ func TestQuestionsFindTheirScenario(t *testing.T) {
 		"What is the meaning of life?":       "unknown",
 		"":                                   "unknown",
 	} {
-		p, err := m.script.plan(model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: q}}, Tools: tools()}, "")
+		p, err := m.script.plan(model.Request{Messages: []model.Message{cardsTold, {Role: model.RoleUser, Content: q}}, Tools: tools()}, "")
 		if err != nil || p.scenario != want {
 			t.Errorf("%q: %+v, %v, want %s", q, p, err, want)
 		}
@@ -206,7 +214,7 @@ func TestDocumentedQuestionsAreAnswered(t *testing.T) {
 		rows++
 		var found []string
 		for _, q := range cells[1:3] {
-			p, err := m.script.plan(model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: strings.TrimSpace(q)}}, Tools: tools()}, "")
+			p, err := m.script.plan(model.Request{Messages: []model.Message{cardsTold, {Role: model.RoleUser, Content: strings.TrimSpace(q)}}, Tools: tools()}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,6 +268,34 @@ func TestEveryScenarioRuns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCards asks what is answered with cards: each of the three ways to write
+// one is there once, and without cards there is nothing that looks like one.
+func TestCards(t *testing.T) {
+	m := fresh(t, Options{})
+	for _, test := range []struct {
+		question string
+		cards    []string
+		without  string
+	}{
+		{"Recommend a running watch", []string{"```ProductCard\n{\"id\":\"watch-run\"", "[(ProductCard:watch-trail)]", `<ProductCard id="watch-lite" title="Sample watch Lite"/>`}, ""},
+		{"推荐跑步手表", []string{"```ProductCard\n{\"id\":\"watch-run\"", "[(ProductCard:watch-trail)]", `<ProductCard id="watch-lite"`}, ""},
+		{"Recommend a watch and make mistakes", []string{"{\"id\": watch-run}", "```GadgetCard\n", "[(ProductCard:watch-none)]", "\"title\":\"Sample wa"}, ""},
+		{"明天去上海的高铁", []string{"[(TrainCard:S101)]", "[(TrainCard:S103)]", "[(TrainCard:S999)]"}, "不会编造"},
+		{"The train to Shanghai tomorrow", []string{"[(TrainCard:S101)]", "[(TrainCard:S103)]", "[(TrainCard:S999)]"}, "do not make them up"},
+	} {
+		text := converse(t, m, test.question, false, nil)[0].Text
+		for _, card := range test.cards {
+			if strings.Count(text, card) != 1 {
+				t.Errorf("%s: not once %s in %q", test.question, card, text)
+			}
+		}
+		resp, err := m.Stream(t.Context(), model.Request{Messages: []model.Message{{Role: model.RoleUser, Content: test.question}}, Tools: tools()}, func(model.Delta) error { return nil })
+		if err != nil || strings.Contains(resp.Text, "Card") || !strings.Contains(resp.Text, test.without) {
+			t.Errorf("%s without cards: %+v, %v", test.question, resp, err)
+		}
+	}
 }
 
 func TestAnswers(t *testing.T) {
