@@ -306,6 +306,13 @@ func (c *Cards) ServerField(name string, major int, pointer string) bool {
 	return found != nil && found.schema.isServer(pointer)
 }
 
+// Filled reports whether a card is filled by its resolver whatever it says: a
+// placeholder is, and so is one that must name an id.
+func (c *Cards) Filled(name string, major int, s Syntax) bool {
+	found := c.lookup(name, major)
+	return found != nil && found.Resolve != nil && (s == Placeholder || found.schema.identified())
+}
+
 // Config returns what a Scanner finds of the cards in a text of the given
 // syntaxes.
 func (c *Cards) Config(embed []Syntax) Config {

@@ -337,6 +337,25 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// A card that must name what it is about can always be filled again.
+func TestFilled(t *testing.T) {
+	loose := simple("LooseCard", `{"type":"object","properties":{"id":{"type":"string"}}}`, `{"id":"a"}`)
+	loose.Resolve = nothing
+	cards := cardsOf(t, preset(t, "ProductCard"), preset(t, "ProductList"), loose, simple("NoteCard", `{"type":"object","required":["id"]}`, `{"id":"a"}`))
+	for _, c := range []struct {
+		name   string
+		syntax markup.Syntax
+		want   bool
+	}{
+		{"ProductCard", markup.Fence, true}, {"ProductList", markup.Fence, true}, {"LooseCard", markup.Fence, false},
+		{"LooseCard", markup.Placeholder, true}, {"NoteCard", markup.Fence, false}, {"NoCard", markup.Fence, false},
+	} {
+		if got := cards.Filled(c.name, 1, c.syntax); got != c.want {
+			t.Errorf("%s as a %s: %v", c.name, c.syntax, got)
+		}
+	}
+}
+
 func ExampleReader() {
 	card, err := markup.Preset("ProductCard")
 	if err != nil {

@@ -307,6 +307,32 @@ func (s *cardSchema) unfilled() (name string, found bool) {
 	return name, found
 }
 
+// identified reports whether something that the server says more of must name
+// its id.
+func (s *cardSchema) identified() bool {
+	found := false
+	var walk func(of applied, root bool, depth int)
+	walk = func(of applied, root bool, depth int) {
+		if depth > maxNested || found {
+			return
+		}
+		if root || s.filled(of) {
+			found = slices.ContainsFunc(of, func(one map[string]any) bool {
+				required, _ := one["required"].([]any)
+				return slices.Contains(required, any(idField))
+			})
+		}
+		for _, name := range of.properties() {
+			if m := s.member(of, name); !m.server() {
+				walk(m, false, depth+1)
+			}
+		}
+		walk(s.element(of, 0), false, depth+1)
+	}
+	walk(s.at(), true, 0)
+	return found
+}
+
 // loose is the schema with nothing required.
 func (s *cardSchema) loose() (json.RawMessage, error) {
 	var without func(v any) any

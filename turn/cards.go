@@ -289,7 +289,7 @@ func (s *scribe) start(f markup.Found) {
 	w.card, w.typ = card, card.Type.Name
 	b, err := t.out.Open(emit.Opening{
 		Type: card.Type.Name, Version: card.Type.Version, Producer: emit.ProducerMarkup,
-		Meta: block.Meta{Title: f.Title, CanRefresh: card.Resolve != nil},
+		Meta: block.Meta{Title: f.Title, CanRefresh: t.r.cfg.Cards.Filled(card.Name, major, f.Syntax)},
 	})
 	var refusal *emit.Refusal
 	switch {

@@ -866,3 +866,30 @@ func crashWithCards(t *testing.T, n int) (survived bool) {
 	}
 	return survived
 }
+
+// A tag is data: its attributes, its body and the elements inside it.
+func TestTagCard(t *testing.T) {
+	cards, err := markup.NewCards(markup.Card{
+		Name: "artifact", Syntaxes: []markup.Syntax{markup.Tag}, Example: json.RawMessage(`{"title":"Set up","children":[{"tag":"action","type":"shell","text":"npm ci"}]}`),
+		Tag: markup.TagSpec{Children: map[string]markup.TagSpec{"action": {Raw: true}}},
+		Type: block.Type{
+			Name: "app.artifact", Fallback: func(json.RawMessage) string { return "steps" },
+			Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["title"],"properties":{"title":{"type":"string"},"children":{"type":"array"}}}`),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := withCards(t, turn.Config{Cards: cards, Embed: markup.Syntaxes()},
+		step{text: "Do: <artifact title=\"a &amp; b\"><action type=\"shell\">rm -rf < x</action></artifact> then <artifact name=\"x\">y</artifact>", each: 2})
+	_, _, st := r.ask("go")
+	if got := text(st); got != "Do: |<app.artifact done>| then |<app.artifact error>" {
+		t.Fatalf("%q", got)
+	}
+	if want := `{"children":[{"tag":"action","text":"rm -rf < x","type":"shell"}],"title":"a & b"}`; string(st.Blocks[1].Payload) != want {
+		t.Errorf("%s", st.Blocks[1].Payload)
+	}
+	if got := st.Blocks[3].Fallback; got != `<artifact name="x">y</artifact>` {
+		t.Errorf("%q", got)
+	}
+}

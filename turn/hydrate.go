@@ -58,7 +58,7 @@ func (c *cards) hydrate(ctx context.Context, w *wording, ids []string, source st
 			c.waits--
 		}()
 		c.keepCall(ctx, w, source)
-		c.fill(ctx, w, ids, asked, source, block.Meta{FetchedAt: c.t.r.cfg.Now().UnixMilli()})
+		c.fill(ctx, w, ids, asked, source, block.Meta{FetchedAt: c.t.r.cfg.Now().UnixMilli(), CanRefresh: true})
 	})
 }
 
