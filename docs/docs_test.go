@@ -242,7 +242,7 @@ func TestGoPrograms(t *testing.T) {
 	for i, e := range list {
 		t.Run(e.String(), func(t *testing.T) {
 			bin := filepath.Join(dir, names[i])
-			build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlayFile, "-o", bin, "./docs/"+names[i])
+			build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-overlay", overlayFile, "-o", bin, "./docs/"+names[i])
 			build.Dir = top
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
