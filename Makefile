@@ -21,8 +21,9 @@ check: web-deps ## vet, staticcheck, formatting, types, and that the built page 
 # race detector would only slow them down. A test of internal/arch sees to it.
 sequential = $(shell $(GO) list ./event ./internal/pdf ./internal/xlsx ./wire/...)
 
+# Three packages at a time keep two cores busy while some of them wait.
 go-test: web-deps
-	$(GO) test -race $(filter-out $(sequential),$(shell $(GO) list ./...))
+	$(GO) test -race -p 3 $(filter-out $(sequential),$(shell $(GO) list ./...))
 	$(GO) test $(sequential)
 	$(GO) test -parallel 4 -run TestCrashes ./action # the 10,000 schedules, of which the race detector runs 500
 

@@ -12,6 +12,8 @@ export default defineConfig({
     // A busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // The default leaves one core to a person at the machine.
+    maxWorkers: "100%",
     projects: [
       {
         extends: true,
