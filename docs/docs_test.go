@@ -526,7 +526,10 @@ func TestTypeScriptImports(t *testing.T) {
 		}
 		exports[name] = text
 	}
-	exports["@inlay-ui/client/validate"] = read(t, "web/packages/client/src/validate.ts")
+	exports["@inlay-ui/client/markup"] = read(t, "web/packages/client/src/markup.ts")
+	for _, entry := range []string{"markup", "validate"} {
+		exports["@inlay-ui/client/"+entry] = read(t, "web/packages/client/src/"+entry+".ts")
+	}
 	statement := regexp.MustCompile(`import (?:type )?\{([^}]+)\} from "(@inlay-ui/[a-z/]+)"`)
 	n := 0
 	for _, e := range slices.Concat(examples(t, "tsx complete"), examples(t, "ts complete")) {
