@@ -51,7 +51,7 @@ function checkGrammar(events: readonly MarkupEvent[]): void {
   const open = new Map<number, number>();
   let last = 0;
   for (const event of events) {
-    if ("text" in event) ok(!/\p{Surrogate}/u.test(event.text), "a cut within a character");
+    if ("text" in event) ok(!/\p{Surrogate}/u.test(event.text ?? ""), "a cut within a character");
     if (event.kind === "text") {
       ok(open.size === 0, "text within a block");
       ok(event.text, "an empty text");
