@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { frames, serve, stands } from "../recorded.mjs";
 import { MarkdownOnly, Message, drawn, read } from "./reader.mjs";
 
@@ -147,14 +148,19 @@ for (const name of streams.keys()) {
       const { after: seen, packet } = JSON.parse(file(`${name}.full.json`));
       const all = frames(streams.get(name));
       const at = all.findIndex((f) => f.startsWith(`id: ${seen}\n`)) + 1;
-      const ended = packets(all.slice(0, at).join("")).filter((p) => p.type === "done" || p.type === "error");
+      const ended = packets(all.slice(0, at).join(""))
+        .filter((p) => p.type === "done" || p.type === "error")
+        .map((p) => (p.type === "error" ? { error: p.payload } : p.payload));
       // One that comes anew, and one that lost the packets before it.
       for (const had of [[], packets(all.slice(0, Math.floor(at / 2)).join(""))]) {
         const message = new Message();
         for (const p of had) message.take(p);
         message.seq = Math.min(message.seq, packet.seq - 1);
         message.take(packet);
-        message.ends = ended.map((p) => (p.type === "error" ? { error: p.payload } : p.payload));
+        // How the turn ended is in the state; how else something ended is not.
+        for (const end of message.ends)
+          assert.ok(ended.some((e) => e.finishReason === end.finishReason && isDeepStrictEqual(e.error, end.error)), JSON.stringify(end));
+        message.ends = [...ended];
         for (const p of packets(streams.get(name))) message.take(p);
         compare(message, name);
       }

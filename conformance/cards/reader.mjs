@@ -48,12 +48,14 @@ export class Message {
   apply(packet) {
     const { type, payload } = packet;
     switch (type) {
-      case "full":
-        members(payload, ["markdown", "cards"], ["tools"]);
+      case "full": {
+        members(payload, ["markdown", "cards"], ["tools", "finishReason", "usage", "error"]);
         for (const [id, card] of Object.entries(payload.cards)) this.card(card, id);
-        this.state = structuredClone(payload);
-        this.ends = [];
+        const { finishReason, usage, error, ...state } = structuredClone(payload);
+        this.state = state;
+        this.ends = error ? [{ error }] : finishReason ? [{ finishReason, ...(usage && { usage }) }] : [];
         break;
+      }
       case "append":
         members(payload, ["markdown"], []);
         this.state.markdown += payload.markdown;
@@ -90,7 +92,7 @@ export class Message {
     expect(card.id === id, "a card under another id");
     expect(/^\d+\.\d+$/.test(card.schemaVersion), `schemaVersion ${card.schemaVersion}`);
     expect(card.data !== undefined || card.error, "a card without data");
-    for (const a of card.actions ?? []) members(a, ["type", "name"], ["text", "params", "feedback", "style", "prompt", "href", "confirm", "inputSchema", "disabledWhen"]);
+    for (const a of card.actions ?? []) members(a, ["type", "name"], ["id", "text", "params", "feedback", "style", "prompt", "href", "confirm", "inputSchema", "disabledWhen"]);
   }
 
   /** The state after a patch; as a whole or not at all. */
@@ -158,8 +160,13 @@ export function drawn(markdown) {
  */
 export async function read(url, client, lastEventId = "") {
   const headers = { accept: "text/event-stream", ...(lastEventId && { "last-event-id": lastEventId }) };
-  const response = await fetch(url, { headers });
+  return follow(await fetch(url, { headers }), client, lastEventId);
+}
+
+/** The same of a stream that is open, up to a number of packets. */
+export async function follow(response, client, lastEventId = "", most = Infinity) {
   expect(response.ok, `status ${response.status}`);
+  let n = 0;
   const events = response.body
     .pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream({ onError: "terminate" }));
@@ -168,6 +175,7 @@ export async function read(url, client, lastEventId = "") {
       expect(event === undefined || event === "message", `an event named ${event}`);
       client.take(JSON.parse(data));
       if (id !== undefined) lastEventId = id;
+      if (++n >= most) break;
     }
   } catch (error) {
     if (error?.message !== "terminated") throw error; // the connection broke

@@ -2,47 +2,22 @@
 // client of reader.mjs: it asks, reads, loses the connection and goes on, as a
 // client team's own client would.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { createInterface } from "node:readline";
+import { start } from "../binary.mjs";
 import { Message, follow } from "./reader.mjs";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
 const card = "minara.feature_recommendation@1";
 const chart = "inlay.chart@1";
 const sales = "Show 2026Q3 sales by region";
 
-let dir, server, base;
+let server, base;
 
 before(async () => {
-  dir = mkdtempSync(join(tmpdir(), "inlay-ubp-"));
-  const binary = join(dir, "inlay");
-  execFileSync("go", ["build", "-o", binary, "./cmd/inlay"], { cwd: root, stdio: "inherit" });
-  server = spawn(binary, ["--no-open"], {
-    cwd: dir,
-    env: { ...process.env, INLAY_ADDR: "127.0.0.1:0" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  for await (const line of createInterface({ input: server.stdout })) {
-    base = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
-    if (base) break;
-  }
-  assert.ok(base, "the server does not listen");
-  server.stdout.resume();
+  server = await start();
+  base = server.base;
 });
 
-after(async () => {
-  if (server?.exitCode === null) {
-    server.kill("SIGTERM");
-    await once(server, "exit");
-  }
-  rmSync(dir, { recursive: true, force: true });
-});
+after(() => server?.stop());
 
 const query = (capabilities) => (capabilities === undefined ? "" : `capabilities=${encodeURIComponent(capabilities)}`);
 
