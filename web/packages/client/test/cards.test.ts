@@ -64,8 +64,15 @@ describe("what the server writes", () => {
     const { reader, problems } = reading();
     for (const one of all) reader.push(one);
     expect(problems).toEqual([]);
-    expect(reader.message.seq).toBe(all.at(-1)?.seq);
-    expect(reader.message.status).not.toBe("running");
+    const fold = JSON.parse(
+      readFileSync(golden + name.replace(".whole.txt", ".fold.json"), "utf8"),
+    );
+    const { seq, status, finishReason = "" } = reader.message;
+    expect({ seq, status, finishReason }).toEqual({
+      seq: all.at(-1)?.seq,
+      status: fold.status,
+      finishReason: fold.finishReason,
+    });
 
     // A full state in the middle, and on from there, comes to the same.
     const { after, packet: full } = JSON.parse(
@@ -444,6 +451,36 @@ describe("missing packets", () => {
     expect(reader.message).toMatchObject({ messageId: "m_2", markdown: "", seq: 0 });
     expect(problems).toMatchObject([{ code: "other_message", seq: 1 }]);
   });
+});
+
+test("a retry after the end goes on without changing it", () => {
+  const { reader, seen } = reading();
+  reader.push(append(1, "[slow]\n\nEnd"));
+  reader.push(packet(2, "done", { finishReason: "max_steps" }));
+  const skeleton = '```ProductCard id=b_1\n{"id":"b_1"}\n```';
+  reader.push(packet(3, "patch", { patch: [replace("[slow]", skeleton)] }));
+  expect(short(reader.message)).toEqual([
+    ["app.product_card", "loading", { id: "b_1" }],
+    ["text", "done", "\nEnd"],
+  ]);
+  reader.push(packet(4, "card", { id: "b_1", type: "ProductCard", data: { title: "A" } }));
+  reader.push(packet(5, "done", { finishReason: "stop" }));
+  expect(short(reader.message)[0]).toEqual(["app.product_card", "done", { title: "A" }]);
+  expect(reader.message).toMatchObject({ status: "done", finishReason: "max_steps" });
+  expect(seen.at(-1)?.blocks[1]).toBe(seen.at(-2)?.blocks[1]);
+});
+
+test("an answer that was paused goes on", () => {
+  const { reader } = reading();
+  reader.push(append(1, "Which?"));
+  reader.push(packet(2, "done", { finishReason: "paused" }));
+  expect(reader.message.status).toBe("paused");
+  reader.push(append(3, " That"));
+  reader.push(append(4, " one."));
+  expect(short(reader.message)).toEqual([["text", "loading", "Which? That one."]]);
+  reader.push(packet(5, "done", { finishReason: "stop" }));
+  expect(short(reader.message)).toEqual([["text", "done", "Which? That one."]]);
+  expect(reader.message).toMatchObject({ status: "done", finishReason: "stop" });
 });
 
 test("an answer that failed says why", () => {

@@ -86,7 +86,8 @@ export function typeOf(name: string): string {
   const dot = name.lastIndexOf(".");
   const short = name
     .slice(dot + 1)
-    .replace(/(?<=[^A-Z_])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, "_")
+    .replace(/([^A-Z_])([A-Z])/g, "$1_$2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
     .toLowerCase();
   if (dot >= 0) return `${name.slice(0, dot)}.${short}`.replace(/^inlay\./, "");
   return builtins.includes(short) ? short : `app.${short}`;

@@ -186,6 +186,10 @@ export class CardMessageReader {
   #scan: { made: MarkupBlocks; names: string; ended: boolean } | null = null;
   /** What was added to the text since. */
   #more = "";
+  /** The text is over, unless a retry or an answer adds to it. */
+  #over = false;
+  /** Cards that have nothing but their id may still get the rest. */
+  #awaits = true;
   /** How the blocks of the text were drawn last. */
   #drawn = new Map<string, { from: Block; record?: CardRecord; ended: boolean; to: Block }>();
 
@@ -343,11 +347,13 @@ export class CardMessageReader {
           const held = this.#held.get(at);
           if (seq === undefined || at > seq || !held) continue;
           this.#held.delete(at);
-          Object.assign(change, ending(held));
+          this.#end(change, ending(held));
         }
-        Object.assign(change, ended(payload));
+        this.#end(change, ended(payload), true);
         break;
       case "append":
+        this.#over = false;
+        this.#awaits = true;
         this.#more += payload.markdown;
         this.#state = { ...this.#state, markdown: this.#state.markdown + payload.markdown };
         break;
@@ -366,7 +372,10 @@ export class CardMessageReader {
         try {
           const operations = payload.patch as readonly CardOperation[];
           const next = patched(this.#state, operations, seq === undefined);
-          if (next.markdown !== this.#state.markdown) this.#scan = null;
+          if (next.markdown !== this.#state.markdown) {
+            this.#scan = null;
+            this.#awaits = true;
+          }
           this.#state = next;
         } catch (error) {
           const code = error instanceof PatchError ? error.code : "patch_failed";
@@ -375,9 +384,22 @@ export class CardMessageReader {
         break;
       case "error":
       case "done":
-        Object.assign(change, ending(packet));
+        this.#end(change, ending(packet));
     }
     this.#publish(change);
+  }
+
+  /**
+   * Takes what is said of the end. A retry or refresh ends without changing what
+   * the turn came to; `whole` says that it is the turn that is spoken of.
+   */
+  #end(change: Partial<CardMessage>, said: Partial<CardMessage>, whole = false): void {
+    if (!said.status) return;
+    this.#over = true;
+    this.#awaits = false;
+    const status = change.status ?? this.#message.status;
+    if (!whole && status !== "running" && status !== "paused") return;
+    Object.assign(change, said);
   }
 
   #publish(change: Partial<CardMessage>): void {
@@ -386,7 +408,8 @@ export class CardMessageReader {
     const next: CardMessage = { ...before, ...change, markdown, cards };
     if (tools) next.tools = tools;
     else delete next.tools;
-    if (next.status !== "error") delete next.error;
+    if (next.status === "error") delete next.finishReason;
+    else delete next.error;
     next.blocks = this.#blocks(next, before.blocks);
     this.#message = next;
     this.#options.onChange?.(next);
@@ -394,7 +417,7 @@ export class CardMessageReader {
 
   #blocks(message: CardMessage, before: readonly Block[]): readonly Block[] {
     const { markdown, cards } = message;
-    const ended = message.status !== "running";
+    const ended = !this.#awaits;
     // A card that the server sends shows at its fence at least its fallback.
     const extra = Object.values(cards)
       .map((card) => card.type)
@@ -421,7 +444,7 @@ export class CardMessageReader {
     }
     const { made } = scan;
     if (more) made.push(more);
-    if (ended && !scan.ended) {
+    if (this.#over && !scan.ended) {
       scan.ended = true;
       made.close(message.finishReason === "length" ? "length" : "stop");
     }

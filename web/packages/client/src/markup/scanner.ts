@@ -19,6 +19,8 @@ import { endTags } from "./tag.ts";
 export class Scanner {
   readonly #s: State;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  /** Bytes were pushed, of which the decoder may hold some. */
+  #bytes = false;
   /** The first half of a character that a push was cut in. */
   #half = "";
 
@@ -33,8 +35,11 @@ export class Scanner {
    */
   push(piece: string | Uint8Array): void {
     if (this.#s.closed) return;
-    if (typeof piece === "string") this.#scan(this.#decoder.decode() + piece);
-    else this.#scan(this.#decoder.decode(piece, { stream: true }));
+    if (typeof piece === "string") this.#scan(this.#rest() + piece);
+    else {
+      this.#bytes = true;
+      this.#scan(this.#decoder.decode(piece, { stream: true }));
+    }
     this.#s.flush();
   }
 
@@ -42,7 +47,7 @@ export class Scanner {
   close(reason: EndReason = "stop"): void {
     const s = this.#s;
     if (s.closed) return;
-    this.#scan(this.#decoder.decode());
+    this.#scan(this.#rest());
     if (this.#half) scan(s, "\ufffd");
     this.#half = "";
     s.closed = true;
@@ -64,6 +69,13 @@ export class Scanner {
     return this.#s.looked;
   }
 
+  /** What becomes of an unfinished character. */
+  #rest(): string {
+    if (!this.#bytes) return "";
+    this.#bytes = false;
+    return this.#decoder.decode();
+  }
+
   #scan(piece: string): void {
     let text = this.#half + piece;
     if (!text) return;
@@ -79,5 +91,6 @@ export class Scanner {
 
 /** A text without NUL and without halves of characters. */
 function sound(text: string): string {
+  if (!/[\0\ud800-\udfff]/.test(text)) return text;
   return text.replace(/\0|\p{Surrogate}/gu, "\ufffd");
 }
