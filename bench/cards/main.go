@@ -1,0 +1,288 @@
+//go:build unix
+
+// Command cards measures what it costs to find cards in an answer that streams,
+// beside a parser that looks for tags only and beside one that splits and repairs
+// Markdown for drawing, in turn in the same run, and what long and hostile texts
+// cost beside others.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/inlay-ui/inlay/markup"
+)
+
+func main() {
+	node := flag.String("node", "", "the peers' Node program; empty: without them")
+	script := flag.String("script", "bench/peer/cards.mjs", "the peers")
+	rounds := flag.Int("rounds", 3, "rounds of each side")
+	flag.Parse()
+	err := beside(*node, *script, *rounds)
+	if err == nil {
+		err = alone()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cards:", err)
+		os.Exit(1)
+	}
+}
+
+// figure is a line of the table; see bench/load.
+type figure struct {
+	Item   string  `json:"item"`
+	What   string  `json:"what"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
+	Digits int     `json:"digits"`
+	Bar    float64 `json:"bar,omitempty"`
+	Note   string  `json:"note"`
+}
+
+func print(list ...figure) error {
+	out := json.NewEncoder(os.Stdout)
+	for _, f := range list {
+		f.Item = "cards"
+		if err := out.Encode(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer is a likely mixture of text, code, lists, tables and cards.
+func answer(n int) string {
+	const chapter = "## Trip %d\n\nThe early train [(TrainCard:G%d)] is **direct**, 早班直达，适合赶时间。 See `[(TrainCard:x)]` in the [docs](https://a.example/b?c=1).\n\n" +
+		"1. First look at the hotel: [(HotelCard:h-%d)]\n2. Then compare:\n\n   ```ProductCard\n   {\"id\": \"p-%d\", \"title\": \"手表\", \"note\": \"for running\"}\n   ```\n\n" +
+		"> A quoted remark that goes on for a while, as remarks do, over more than\n> one line, with *emphasis* and a 中文 word.\n\n" +
+		"```go\nfunc main() { fmt.Println(\"[(TrainCard:no)]\") }\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" +
+		"<boltArtifact id=\"a%d\" title=\"Setup\">\n  <boltAction type=\"shell\">npm ci</boltAction>\n</boltArtifact>\n\n" +
+		"A longer paragraph without anything in it but words, which is what most of an answer is made of; it makes the mixture of the whole a likely one. 大多数回答都是这样的文字，没有卡片，也没有代码。\n\n"
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, chapter, i, i, i, i, i)
+	}
+	return b.String()
+}
+
+// appendSize is how many characters come at once.
+const appendSize = 4
+
+// cut cuts a text as it would come.
+func cut(text string) (pieces [][]byte) {
+	for rest := []byte(text); len(rest) > 0; {
+		n := 0
+		for range appendSize {
+			_, k := utf8.DecodeRune(rest[n:])
+			n += k
+		}
+		pieces, rest = append(pieces, rest[:n]), rest[n:]
+	}
+	return pieces
+}
+
+// scan reads a text and returns how many cards were in it.
+func scan(pieces [][]byte) int {
+	cards, _ := count(pieces)
+	return cards
+}
+
+func count(pieces [][]byte) (cards, events int) {
+	s := markup.NewScanner(markup.Config{
+		Fences: []string{"ProductCard"}, Placeholders: []string{"TrainCard", "HotelCard"}, Holdback: markup.DefaultHoldback,
+		Tags: map[string]markup.TagSpec{"boltArtifact": {Children: map[string]markup.TagSpec{"boltAction": {Raw: true}}}},
+	}, func(e markup.Event) {
+		events++
+		if e.Kind == markup.Start {
+			cards++
+		}
+	})
+	for _, p := range pieces {
+		s.Push(p)
+	}
+	s.Close(markup.Stop)
+	return cards, events
+}
+
+// spent is the CPU time of this process.
+func spent() (time.Duration, error) {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0, fmt.Errorf("read CPU time: %w", err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+}
+
+// ours is the CPU time of one scan in ms.
+func ours(pieces [][]byte) (float64, error) {
+	before, err := spent()
+	if err != nil {
+		return 0, err
+	}
+	for n := 1; ; n++ {
+		if scan(pieces) == 0 {
+			return 0, errors.New("no cards were found")
+		}
+		now, err := spent()
+		if err != nil {
+			return 0, err
+		}
+		if took := now - before; took > 500*time.Millisecond {
+			return took.Seconds() * 1e3 / float64(n), nil
+		}
+	}
+}
+
+// peers is what their script says, in ms.
+type peers struct{ Bolt, Streamdown, PortLast float64 }
+
+func beside(node, script string, rounds int) error {
+	text := answer(32 << 10)
+	pieces := cut(text)
+	if _, err := ours(pieces); err != nil { // warm
+		return err
+	}
+	dir, err := os.MkdirTemp("", "inlay-cards-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "answer.md")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	var own, bolt, streamdown, port []float64
+	for range rounds { // in turn, so that all meet the same machine
+		took, err := ours(pieces)
+		if err != nil {
+			return err
+		}
+		own = append(own, took)
+		if node == "" {
+			continue
+		}
+		cmd := exec.Command(node, "--experimental-transform-types", "--no-warnings", script, file)
+		cmd.Stderr = os.Stderr
+		raw, err := cmd.Output()
+		if err != nil {
+			return fmt.Errorf("run the peers: %w", err)
+		}
+		var p peers
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return fmt.Errorf("read what the peers say: %w", err)
+		}
+		bolt, streamdown, port = append(bolt, p.Bolt), append(streamdown, p.Streamdown), append(port, p.PortLast)
+	}
+	mine := median(own)
+	if err := print(figure{What: "CPU to find the cards of 32 KiB in appends of 4 characters", Value: mine, Unit: "ms", Digits: 2}); err != nil || node == "" {
+		return err
+	}
+	return print(
+		figure{What: "the same beside bolt.new's message parser", Value: mine / median(bolt), Unit: "x", Digits: 3, Bar: 1.0 / 20, Note: fmt.Sprintf("%.1f ms", median(bolt))},
+		figure{What: "the same beside streamdown's block split and remend", Value: mine / median(streamdown), Unit: "x", Digits: 5, Bar: 1.0 / 1000, Note: fmt.Sprintf("%.0f ms", median(streamdown))},
+		figure{What: "in the browser's port: the last appends, median", Value: median(port), Unit: "ms", Digits: 3, Bar: 4},
+	)
+}
+
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// hostile are texts made to cost much.
+func hostile(n int) map[string]string {
+	times := func(s string) string { return strings.Repeat(s, n/len(s)+1) }
+	return map[string]string{
+		"open placeholders": times("[(TrainCard:x"),
+		"open tags":         times("<boltArtifact a"),
+		"open attributes":   times("<boltArtifact a=\"" + strings.Repeat("x", 4000)),
+		"brackets":          times("["),
+		"less-thans":        times("<"),
+		"ticks and cards":   times("` [(TrainCard:G1)] `` "),
+		"quoted lines":      times(strings.Repeat("> ", 40) + "x\n"),
+		"list lines":        times(strings.Repeat("- ", 30) + "x\n\n"),
+		"fence openers":     times("```ProductCard\n"),
+		"almost closers":    "````ProductCard\n" + times("```\n"),
+		"closings":          "<boltArtifact>" + times("</boltArtifac "),
+		"children":          times("<boltArtifact>" + strings.Repeat("<boltAction></boltAction>", 1000) + "</boltArtifact>"),
+		"html":              times("<a b=\"c\" "),
+		"html comment":      "a <!--" + times(" <-"),
+		"html blocks":       times("<div>\n<pre>\n-->\n"),
+		"link targets":      times("](a\"("),
+		"newlines":          times("\n"),
+		"invalid bytes":     times("\xff"),
+	}
+}
+
+// perByte is the CPU time for a byte of a, and of b, in ns: the least of
+// several rounds in turn.
+func perByte(a, b [][]byte, rounds int) (x, y float64, err error) {
+	sizes := [2]int{}
+	for i, pieces := range [2][][]byte{a, b} {
+		for _, p := range pieces {
+			sizes[i] += len(p)
+		}
+	}
+	least := [2]float64{}
+	for range rounds {
+		for i, pieces := range [2][][]byte{a, b} {
+			times := max(1, (1<<20)/sizes[i])
+			before, err := spent()
+			if err != nil {
+				return 0, 0, err
+			}
+			for range times {
+				scan(pieces)
+			}
+			now, err := spent()
+			if err != nil {
+				return 0, 0, err
+			}
+			took := float64(now-before) / float64(times*sizes[i])
+			if least[i] == 0 || took < least[i] {
+				least[i] = took
+			}
+		}
+	}
+	return least[0], least[1], nil
+}
+
+// alone compares texts with each other.
+func alone() error {
+	large, small, err := perByte(cut(answer(1<<20)), cut(answer(8<<10)), 7)
+	if err != nil {
+		return err
+	}
+	prose := cut(strings.Repeat("A longer paragraph without anything in it but words, 大多数回答都是这样的文字。\n\n", 512))
+	texts := hostile(32 << 10)
+	worst, most, note := "", 0.0, ""
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		bad, good, err := perByte(cut(texts[name]), prose, 7)
+		if err != nil {
+			return err
+		}
+		if bad/good > most {
+			worst, most = name, bad/good
+			note = fmt.Sprintf("%s: %.0f and %.0f ns", worst, bad, good)
+		}
+	}
+	pieces, events := cut(answer(32<<10)), 0
+	allocated := testing.AllocsPerRun(20, func() { _, events = count(pieces) })
+	return print(
+		figure{What: "time for a byte at 1 MiB beside 8 KiB", Value: large / small, Unit: "x", Digits: 2, Bar: 1.3, Note: fmt.Sprintf("%.0f and %.0f ns", large, small)},
+		figure{What: "time for a byte of the worst hostile text beside prose", Value: most, Unit: "x", Digits: 1, Bar: 5, Note: note},
+		figure{What: "allocations for an event", Value: allocated / float64(events), Digits: 2, Bar: 1},
+	)
+}
