@@ -53,6 +53,9 @@ func (c Config) turnLimits() turn.Limits {
 		Blocks: c.Limits.Blocks, Optional: c.Limits.OptionalBlocks,
 		Attachments: c.Assets.MaxFiles, Attempts: c.Limits.ModelAttempts, Coalesce: c.Limits.Coalesce,
 	}
+	if l.Attempts == 0 && c.Model.Kind == modelText {
+		l.Attempts = 1 // the upstream may have done something already
+	}
 	if c.Limits.SessionCap {
 		l.Session = &turn.SessionLimits{Blocks: c.Limits.SessionBlocks, Turns: c.Limits.SessionRepeatTurns}
 	}

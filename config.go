@@ -72,7 +72,13 @@ type Config struct {
 
 // ModelConfig names the model. Without a BaseURL the demo model answers.
 type ModelConfig struct {
+	// Kind is openai (default), an endpoint of chat completions, or text, any
+	// endpoint at BaseURL that streams text. One of kind text calls no tools.
+	Kind    string `json:"kind"`
 	BaseURL string `json:"base_url"`
+	// Auth is key (default): APIKey is sent, if there is one; or forward: the
+	// bearer token of whoever asks.
+	Auth string `json:"auth"`
 	// APIKey is the secret itself. It is never read from a file; use
 	// APIKeyEnv or APIKeyFile there.
 	APIKey string `json:"api_key"`
@@ -86,6 +92,18 @@ type ModelConfig struct {
 	// IdleTimeout is how long the endpoint may be silent. Default 60 s.
 	IdleTimeout time.Duration     `json:"idle_timeout"`
 	Headers     map[string]string `json:"headers"`
+	// OmitSystem leaves the system prompt out, for an endpoint that has its own.
+	OmitSystem bool `json:"omit_system"`
+	// Body is the JSON that is sent to a model of kind text, with {{.Text}},
+	// {{.Messages}}, {{.System}}, {{.Model}}, {{.User}} and {{.Lang}}. Default
+	// {"messages": {{.Messages}}}.
+	Body string `json:"body"`
+	// TextPath is a JSON Pointer to the text in the events of such a model; nil:
+	// their data is the text.
+	TextPath *string `json:"text_path"`
+	// TextEvents are the names of its events that have text. Default: all that
+	// are not known to have none.
+	TextEvents []string `json:"text_events"`
 }
 
 // AgentConfig bounds and instructs the agent.

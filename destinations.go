@@ -144,6 +144,9 @@ func (c Config) recommender(m model.Model, withDemo bool) *turn.Recommend {
 	if !on {
 		return nil
 	}
+	if u, ok := m.(unbriefed); ok {
+		m = u.Model // its prompt is all that makes a recommender
+	}
 	if name := c.Recommender.Model; name != "" {
 		m = renamed{m, name}
 	}

@@ -195,6 +195,10 @@ func (c Config) pingModel(ctx context.Context, note func(what, detail string, er
 		note("model", "the scripted demo model; set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY for a real one", nil, "")
 		return
 	}
+	if c.LLM == nil && c.Model.Auth == modelForward {
+		note("model", info.Name+" at "+c.Model.BaseURL+" (not asked: it takes the tokens of callers)", nil, "")
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	ask := func(name string) error {

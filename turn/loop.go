@@ -315,7 +315,7 @@ func publicMessage(e *model.Error) string {
 	case model.CodeRateLimited:
 		return "The model is overloaded. Try again in a moment."
 	case model.CodeUnauthorized:
-		return "The model's endpoint refused the server's key."
+		return "The model's endpoint refused the credentials."
 	case model.CodeBadRequest:
 		return "The model's endpoint refused the request."
 	case model.CodeContextTooLong:

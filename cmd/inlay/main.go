@@ -21,6 +21,7 @@ type cli struct {
 	Doctor    doctorCmd    `cmd:"" help:"Check configuration, store, sources and model, and say how to mend what fails."`
 	Chat      chatCmd      `cmd:"" help:"Talk to a server in the terminal."`
 	Gallery   galleryCmd   `cmd:"" help:"Write the gallery of blocks as static files."`
+	Proxy     proxyCmd     `cmd:"" help:"Serve what another back end answers in text, with the cards in it as blocks."`
 	Cards     cardsCmd     `cmd:"" help:"Look at the cards that the model may write into its text."`
 
 	LogFormat string           `name:"log-format" help:"Format of the log on stderr: text or json." enum:",text,json" default:""`

@@ -51,12 +51,17 @@ func (c *serveCmd) Run(ctx context.Context, top *cli) error {
 	if err != nil {
 		return err
 	}
+	return c.serve(ctx, cfg, inlay.New)
+}
+
+// serve makes an App and serves it until the context ends.
+func (c *serveCmd) serve(ctx context.Context, cfg inlay.Config, open func(inlay.Config) (*inlay.App, error)) error {
 	log, err := inlay.NewLogger(cfg.Log, os.Stderr)
 	if err != nil {
 		return err
 	}
 	cfg.Logger = log
-	app, err := inlay.New(cfg)
+	app, err := open(cfg)
 	if err != nil {
 		return err
 	}
