@@ -13,7 +13,8 @@ import (
 )
 
 // dialects are the encoders that a message can be read in. A new dialect is a
-// folder under wire and a line here.
+// folder under wire and a line here, and one in spoken where it has a path of its
+// own.
 var dialects = map[string]func(wire.View, wire.Run) (wire.Encoder, error){
 	cards.Name:  func(v wire.View, r wire.Run) (wire.Encoder, error) { return cards.New(v, r) },
 	native.Name: func(v wire.View, r wire.Run) (wire.Encoder, error) { return native.New(v, r) },
@@ -22,28 +23,39 @@ var dialects = map[string]func(wire.View, wire.Run) (wire.Encoder, error){
 	aisdk.Name:  func(v wire.View, r wire.Run) (wire.Encoder, error) { return aisdk.New(v, r) },
 }
 
-// in makes a handler whose events are written in a dialect. What a request
-// declares is read by that dialect's grammar, and so judged again.
-func (s *server) in(dialect string, h handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		callOf(r).dialect = dialect
-		if err := s.declared(r); err != nil {
-			return err
-		}
-		return h(w, r)
-	}
+// spoken are the dialects that routes answer in, by path: one, or the one that
+// the request asks for. All others answer in our own.
+var spoken = map[string]func(*http.Request) (string, error){
+	"/v1/chat/stream":                   in(ubp.Name),
+	"/v1/chat/cards":                    in(cards.Name),
+	"/v1/chat/blocks/{blockId}/retry":   asked,
+	"/v1/chat/blocks/{blockId}/refresh": asked,
+	"/v1/messages/{id}/events":          asked,
+	"/v1/messages/{id}/cards":           in(cards.Name),
 }
 
-// asked makes a handler whose events are written in the dialect that the
-// request asks for.
-func (s *server) asked(h handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		dialect := r.URL.Query().Get("dialect")
-		if _, known := dialects[dialect]; dialect != "" && !known {
-			return invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": dialectNames()})
-		}
-		return s.in(dialect, h)(w, r)
+// speaks names the dialect that a route answers a request in; "" is our own.
+func speaks(path string, r *http.Request) (string, error) {
+	dialect, ok := spoken[path]
+	if !ok {
+		dialect, ok = spoken["/v1"+path]
 	}
+	if !ok {
+		return "", nil
+	}
+	return dialect(r)
+}
+
+func in(dialect string) func(*http.Request) (string, error) {
+	return func(*http.Request) (string, error) { return dialect, nil }
+}
+
+func asked(r *http.Request) (string, error) {
+	dialect := r.URL.Query().Get("dialect")
+	if _, known := dialects[dialect]; dialect != "" && !known {
+		return "", invalid("Unknown dialect.", map[string]any{"field": "dialect", "known": dialectNames()})
+	}
+	return dialect, nil
 }
 
 func dialectNames() []string {

@@ -16,8 +16,6 @@ import (
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/turn"
-	"github.com/inlay-ui/inlay/wire/cards"
-	"github.com/inlay-ui/inlay/wire/ubp"
 )
 
 // Turns starts, stops and repeats what is written to the log. *turn.Runner
@@ -205,14 +203,14 @@ func New(cfg Config) (http.Handler, error) {
 func (s *server) table() []route {
 	routes := []route{
 		{"POST", "/v1/chat", working, s.postChat},
-		{"POST", "/v1/chat/stream", working, s.in(ubp.Name, s.postChatStream)},
-		{"POST", "/v1/chat/cards", working, s.in(cards.Name, s.postChat)},
+		{"POST", "/v1/chat/stream", working, s.postChatStream},
+		{"POST", "/v1/chat/cards", working, s.postChat},
 		{"POST", "/v1/chat/actions", working, s.postAction},
-		{"POST", "/v1/chat/blocks/{blockId}/retry", working, s.asked(s.postBlockRetry)},
-		{"POST", "/v1/chat/blocks/{blockId}/refresh", working, s.asked(s.postBlockRefresh)},
+		{"POST", "/v1/chat/blocks/{blockId}/retry", working, s.postBlockRetry},
+		{"POST", "/v1/chat/blocks/{blockId}/refresh", working, s.postBlockRefresh},
 		{"GET", "/v1/messages/{id}", authenticated, s.getMessage},
-		{"GET", "/v1/messages/{id}/events", authenticated, s.asked(s.getEvents)},
-		{"GET", "/v1/messages/{id}/cards", authenticated, s.in(cards.Name, s.getCards)},
+		{"GET", "/v1/messages/{id}/events", authenticated, s.getEvents},
+		{"GET", "/v1/messages/{id}/cards", authenticated, s.getCards},
 		{"GET", "/v1/messages/{id}/trajectory", authenticated, s.getTrajectory},
 		{"POST", "/v1/messages/{id}/stop", authenticated, s.postStop},
 		{"POST", "/v1/messages/{id}/feedback", authenticated, s.postFeedback},
@@ -255,7 +253,7 @@ func (s *server) table() []route {
 func (s *server) endpoint(rt route) http.Handler {
 	name := strings.TrimSpace(rt.method + " " + rt.path)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := s.admit(w, r, name, rt.access)
+		err := s.admit(w, r, name, rt)
 		if err == nil {
 			err = rt.handle(w, r)
 		}
@@ -266,9 +264,9 @@ func (s *server) endpoint(rt route) http.Handler {
 }
 
 // admit finds out who sent a request and whether it may be answered now.
-func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a access) error {
-	c := callOf(r)
-	c.route, c.quiet = route, a == public
+func (s *server) admit(w http.ResponseWriter, r *http.Request, name string, rt route) error {
+	c, a := callOf(r), rt.access
+	c.route, c.quiet = name, a == public
 	if r.Body != nil && r.Body != http.NoBody {
 		if a == uploading {
 			r.Body = s.limitUpload(w, r.Body)
@@ -280,6 +278,10 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, route string, a a
 		return nil
 	}
 	if err := s.identify(r, a == working); err != nil {
+		return err
+	}
+	var err error
+	if c.dialect, err = speaks(rt.path, r); err != nil {
 		return err
 	}
 	return s.declared(r)

@@ -410,6 +410,8 @@ func TestBlockProtocolCapabilities(t *testing.T) {
 		t.Error("a refused request began a conversation")
 	}
 	strict.rest(strict.askUBP("?capabilities=inlay.chart@1,acme.unheard_of@3", "hello"))
+	// The parameter is the declaration here, and the header is none.
+	strict.rest(strict.askUBP("?capabilities=inlay.chart@1", "hello", "X-Blocks", "BAD"))
 }
 
 func TestBlockProtocolRefuses(t *testing.T) {
