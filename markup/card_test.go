@@ -382,3 +382,85 @@ func ExampleReader() {
 	// text "This one:\n"
 	// card {"id":"p-17","title":"Run"} [/price] <nil>
 }
+
+// open is a schema that allows more than it names.
+const open = `{"type":"object","properties":{"id":{"type":"string"},"price":{"type":"number","x-source":"server"},
+	"sub":{"type":"object","properties":{"n":{},"price":{"x-source":"server"}}},
+	"items":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"price":{"x-source":"server"}}}}}}`
+
+// What only the server may say is left out however it was written.
+func TestServerFieldsInOtherForms(t *testing.T) {
+	cards := cardsOf(t, simple("OpenCard", open, `{"id":"a"}`))
+	for name, c := range map[string]struct{ version, body, payload string }{
+		"twice":             {"", `{"sub":{"price":6667},"sub":{"n":1}}`, `{"sub":{"n":1}}`},
+		"twice in a list":   {"", `{"items":[{"id":"a","price":6667}],"items":[{"id":"a"}]}`, `{"items":[{"id":"a"}]}`},
+		"escaped":           {"", `{"pr\u0069ce":6667,"id":"a"}`, `{"id":"a"}`},
+		"wrapped":           {"", `{"data":{"id":"a","price":6667},"type":"OpenCard"}`, `{"id":"a"}`},
+		"wrapped twice":     {"", `{"type":"OpenCard","data":{"price":6667},"data":{"id":"a"}}`, `{"id":"a"}`},
+		"other type":        {"", `{"type":"Other","data":{"id":"a","price":6667}}`, `{"data":{"id":"a"},"type":"Other"}`},
+		"unknown version":   {"9.0", `{"id":"a","price":6667}`, `{"id":"a"}`},
+		"unknown inside":    {"", `{"schemaVersion":"9.0","id":"a","price":6667}`, `{"id":"a","schemaVersion":"9.0"}`},
+		"version 0":         {"0.9", `{"id":"a","price":6667}`, `{"id":"a"}`},
+		"no version":        {"", `{"schemaVersion":true,"id":"a","price":6667}`, `{"id":"a","schemaVersion":true}`},
+		"as it was written": {"", `{"sub": {"n": [1, "n", {"n": 2}], "m": "n"}, "id": "a"}`, `{"sub": {"n": [1, "n", {"n": 2}], "m": "n"}, "id": "a"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := cards.Draft(markup.Written{Name: "OpenCard", Version: c.version, Body: json.RawMessage(c.body)})
+			if string(d.Payload) != c.payload {
+				t.Errorf("payload %s, %v", d.Payload, err)
+			}
+			if err != nil && (strings.Contains(d.Source(), "6667") || !strings.HasPrefix(d.Source(), "```OpenCard")) {
+				t.Errorf("source %s", d.Source())
+			}
+			s := cards.Stream("OpenCard", 1)
+			for i := range len(c.body) {
+				if s.Push(c.body[i:i+1]) != nil {
+					break
+				}
+				if patch, _ := s.Take(); strings.Contains(string(patch), "666") {
+					t.Errorf("shown while it is written: %s", patch)
+				}
+			}
+		})
+	}
+}
+
+// A mark is seen wherever a schema can have it, and one that cannot be followed
+// is refused.
+func TestMarksAreSeen(t *testing.T) {
+	for _, schema := range []string{
+		`{"type":"object","properties":{"price":{"$ref":"#/%24defs/P"}},"$defs":{"P":{"x-source":"server"}}}`,
+		`{"type":"object","dependentSchemas":{"id":{"properties":{"price":{"x-source":"server"}}}}}`,
+		`{"type":"object","properties":{"id":{}},"unevaluatedProperties":{"x-source":"server"}}`,
+		`{"type":"object","properties":{"l":{"type":"array","contains":{"properties":{"price":{"x-source":"server"}}}}}}`,
+		`{"type":"object","properties":{"l":{"type":"array","unevaluatedItems":{"properties":{"price":{"x-source":"server"}}}}}}`,
+	} {
+		cards := cardsOf(t, simple("OpenCard", schema, `{"id":"a"}`))
+		for _, body := range []string{`{"id":"a","price":6667}`, `{"id":"a","l":[{"price":6667}]}`} {
+			d, err := cards.Draft(markup.Written{Name: "OpenCard", Body: json.RawMessage(body)})
+			if strings.Contains(schema, `"l"`) == strings.Contains(body, `"l"`) && (err != nil || strings.Contains(string(d.Payload), "6667")) {
+				t.Errorf("%s: %s, %v", schema, d.Payload, err)
+			}
+		}
+	}
+	for _, ref := range []string{`"$ref":"#p"`, `"$ref":"https://schemas.example/s#/$defs/P"`, `"$ref":"#/$defs/none"`, `"$dynamicRef":"#p"`} {
+		schema := `{"$id":"https://schemas.example/s","type":"object","properties":{"price":{` + ref + `}},"$defs":{"P":{"$anchor":"p","$dynamicAnchor":"p","x-source":"server"}}}`
+		if _, err := markup.NewCards(simple("OpenCard", schema, `{"id":"a"}`)); err == nil {
+			t.Errorf("%s is accepted", ref)
+		}
+	}
+}
+
+// A list that the resolver itself says is shown as it is.
+func TestFillKeepsListsOfTheResolver(t *testing.T) {
+	c := simple("OpenCard", open, `{"id":"a"}`)
+	c.Resolve = nothing
+	d, err := cardsOf(t, c).Draft(markup.Written{Name: "OpenCard", ID: "top"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, missing, err := d.Fill(map[string]json.RawMessage{"top": json.RawMessage(`{"items":[{"id":"a","price":5},{"id":"b","price":6}]}`)})
+	if err != nil || len(missing) > 0 || string(payload) != `{"id":"top","items":[{"id":"a","price":5},{"id":"b","price":6}]}` {
+		t.Errorf("%s, %v, %v", payload, missing, err)
+	}
+}

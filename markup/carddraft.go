@@ -1,9 +1,11 @@
 package markup
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -76,6 +78,7 @@ type Draft struct {
 	Placeholder bool
 
 	schema *cardSchema
+	head   string // of its source, when it was not read to its end
 }
 
 var versionForm = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,6}))?(?:\.[0-9]{1,6})?$`)
@@ -89,7 +92,9 @@ func Version(s string) (major, minor int, err error) {
 	if m == nil {
 		return 0, 0, fmt.Errorf("%q is no version such as 1.0", s)
 	}
-	major, _ = strconv.Atoi(m[1])
+	if major, _ = strconv.Atoi(m[1]); major == 0 {
+		return 0, 0, fmt.Errorf("%q: versions begin with 1.0", s)
+	}
 	minor, _ = strconv.Atoi("0" + m[2])
 	return major, minor, nil
 }
@@ -120,18 +125,19 @@ func (c *Cards) Draft(w Written) (Draft, error) {
 			known = named
 		}
 	}
-	version, body, err := unwrap(w, body, known)
+	version, fields, err := unwrap(w, body, known)
 	if err != nil {
-		return d, err
+		return known.unread(d, w, body), err
 	}
 	major, minor, err := Version(version)
 	if err != nil {
-		return d, &Failure{Reason: SchemaInvalid, Err: err}
+		return known.unread(d, w, body), &Failure{Reason: SchemaInvalid, Err: err}
 	}
 	one := c.lookup(w.Name, major)
 	if one == nil {
-		return d, fail(VersionDowngrade, "%s has no major version %d; the highest is %d", w.Name, major, highest.Type.Version)
+		return known.unread(d, w, body), fail(VersionDowngrade, "%s has no major version %d; the highest is %d", w.Name, major, highest.Type.Version)
 	}
+	body = fields
 	d.Card, d.schema, d.Minor, d.Unversioned = one.Card, one.schema, minor, version == ""
 	var payload any = body
 	if !d.Placeholder {
@@ -143,7 +149,7 @@ func (c *Cards) Draft(w Written) (Draft, error) {
 	if d.Payload, err = jsonx.Marshal(payload); err != nil {
 		return d, &Failure{Reason: BadJSON, Err: err}
 	}
-	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) {
+	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !repeats(w.Body) {
 		d.Payload = w.Body // as it was written
 	}
 	if len(d.IDs()) > 0 && !d.Placeholder {
@@ -152,6 +158,69 @@ func (c *Cards) Draft(w Written) (Draft, error) {
 		}
 	}
 	return d, nil
+}
+
+// unread is the draft of a card that is not read any further: what the nearest
+// of its versions knows as the server's is left out.
+func (c *card) unread(d Draft, w Written, body map[string]any) Draft {
+	if d.Placeholder {
+		return d
+	}
+	inside, wrapped := body[dataField].(map[string]any)
+	if wrapped && len(c.schema.member(c.schema.at(), dataField)) == 0 {
+		_, d.Dropped = c.schema.stripFrom(inside, c.schema.at(), jsonx.Pointer(dataField))
+	}
+	rest, dropped := c.schema.strip(body)
+	payload, err := jsonx.Marshal(rest)
+	if err != nil {
+		return d
+	}
+	d.Payload, d.Dropped = payload, append(d.Dropped, dropped...)
+	d.head = w.Name
+	if w.Version != "" {
+		d.head += "@" + w.Version
+	}
+	return d
+}
+
+// repeats reports whether an object in a JSON text has a member twice. Readers
+// differ in which of them they take.
+func repeats(raw json.RawMessage) bool {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	type open struct {
+		members map[string]bool // nil: a list
+		value   bool            // what comes next is no name
+	}
+	var stack []open
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return !errors.Is(err, io.EOF)
+		}
+		last := len(stack) - 1
+		if name, isText := token.(string); isText && last >= 0 && stack[last].members != nil && !stack[last].value {
+			if stack[last].members[name] {
+				return true
+			}
+			stack[last].members[name], stack[last].value = true, true
+			continue
+		}
+		switch token {
+		case json.Delim('}'), json.Delim(']'):
+			stack = stack[:last]
+			continue
+		}
+		if last >= 0 {
+			stack[last].value = false
+		}
+		switch token {
+		case json.Delim('{'):
+			stack = append(stack, open{members: make(map[string]bool)})
+		case json.Delim('['):
+			stack = append(stack, open{})
+		}
+	}
 }
 
 // The members that say the version of a card and what it is, beside its fields
@@ -242,7 +311,8 @@ func (d Draft) Fill(found map[string]json.RawMessage) (payload json.RawMessage, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("decode the draft: %w", err)
 	}
-	filled, gone := 0, false
+	gone := false
+	var lay []func() // what was found; a list in it is not looked up in turn
 	v = d.schema.objects(v, func(o map[string]any, root bool) bool {
 		id, ok := idOf(o)
 		if !ok || err != nil {
@@ -260,20 +330,24 @@ func (d Draft) Fill(found map[string]json.RawMessage) (payload json.RawMessage, 
 			err = fmt.Errorf("what the resolver says of %q is no object", id)
 			return true
 		}
-		filled++
-		if root && d.Placeholder && len(d.schema.member(d.schema.at(), idField)) == 0 {
-			delete(o, idField) // the schema has no such field
-		}
-		for name, value := range object {
-			o[name] = value
-		}
+		lay = append(lay, func() {
+			if root && d.Placeholder && len(d.schema.member(d.schema.at(), idField)) == 0 {
+				delete(o, idField) // the schema has no such field
+			}
+			for name, value := range object {
+				o[name] = value
+			}
+		})
 		return true
 	})
 	switch {
 	case err != nil:
 		return nil, missing, err
-	case gone, filled == 0 && len(missing) > 0:
+	case gone, len(lay) == 0 && len(missing) > 0:
 		return nil, missing, fmt.Errorf("%w: %s", ErrUnknownID, strings.Join(missing, ", "))
+	}
+	for _, f := range lay {
+		f()
 	}
 	payload, err = jsonx.Marshal(v)
 	return payload, missing, err
@@ -281,7 +355,12 @@ func (d Draft) Fill(found map[string]json.RawMessage) (payload json.RawMessage, 
 
 // Source writes a card the way a model would have: what is the server's is left
 // out.
-func (d Draft) Source() string { return writeFence(d.Card, d.Payload) }
+func (d Draft) Source() string {
+	if d.head != "" {
+		return writeFenced(d.head, d.Payload)
+	}
+	return writeFence(d.Card, d.Payload)
+}
 
 // Source writes a block of a card the way a model would have: what is the
 // server's is left out. It is "" for what is no card.

@@ -203,14 +203,17 @@ func (c *card) example(s Syntax) (text string, ok bool) {
 }
 
 // writeFence writes a card as a fence that its body cannot close.
-func writeFence(c Card, payload json.RawMessage) string {
+func writeFence(c Card, payload json.RawMessage) string { return writeFenced(spelling(c), payload) }
+
+// writeFenced writes a fence that begins with head.
+func writeFenced(head string, payload json.RawMessage) string {
 	var body bytes.Buffer
 	if json.Indent(&body, payload, "", "  ") != nil {
 		body.Reset()
 		body.Write(payload)
 	}
 	// No line of indented JSON begins with a backtick.
-	return "```" + spelling(c) + "\n" + body.String() + "\n```\n"
+	return "```" + head + "\n" + body.String() + "\n```\n"
 }
 
 // exampleTag writes the example as an element.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -51,7 +52,33 @@ func readSchema(raw json.RawMessage) (*cardSchema, error) {
 	if err := checkSources(root, ""); err != nil {
 		return nil, err
 	}
+	if err := s.checkRefs(root, ""); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// checkRefs finds references behind which a mark would not be seen.
+func (s *cardSchema) checkRefs(v any, path string) error {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			here := path + jsonx.Pointer(key)
+			if ref, ok := v[key].(string); ok && (key == "$dynamicRef" || key == "$ref" && s.target(ref) == nil) {
+				return fmt.Errorf("schema: %s: %q must be a $ref with a JSON Pointer into the schema itself, such as #/$defs/price", here, ref)
+			}
+			if err := s.checkRefs(v[key], here); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, one := range v {
+			if err := s.checkRefs(one, path+jsonx.Pointer(strconv.Itoa(i))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // checkSources finds marks that mean nothing.
@@ -127,6 +154,11 @@ func (s *cardSchema) all(schema any) applied {
 		for _, keyword := range []string{"if", "then", "else"} {
 			add(one[keyword])
 		}
+		if dependent, ok := one["dependentSchemas"].(map[string]any); ok {
+			for _, of := range dependent {
+				add(of)
+			}
+		}
 	}
 	add(schema)
 	return out
@@ -135,7 +167,11 @@ func (s *cardSchema) all(schema any) applied {
 // target finds what a reference into the schema itself points to.
 func (s *cardSchema) target(ref string) any {
 	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok {
+	if !ok || pointer != "" && pointer[0] != '/' {
+		return nil
+	}
+	pointer, err := url.PathUnescape(pointer)
+	if err != nil {
 		return nil
 	}
 	var at any = s.root
@@ -189,6 +225,7 @@ func (s *cardSchema) member(of applied, name string) applied {
 		}
 		if !named {
 			out = append(out, s.all(one["additionalProperties"])...)
+			out = append(out, s.all(one["unevaluatedProperties"])...)
 		}
 	}
 	return out
@@ -203,7 +240,9 @@ func (s *cardSchema) element(of applied, i int) applied {
 			out = append(out, s.all(first[i])...)
 		} else {
 			out = append(out, s.all(one["items"])...)
+			out = append(out, s.all(one["unevaluatedItems"])...)
 		}
+		out = append(out, s.all(one["contains"])...)
 	}
 	return out
 }

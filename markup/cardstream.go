@@ -85,7 +85,7 @@ func (s *cardSchema) place(pointer string) (of applied, ok bool) {
 	of = s.at()
 	for i, token := range tokens(pointer) {
 		next := s.member(of, token)
-		if i == 0 && len(next) == 0 && of.closed() {
+		if i == 0 && len(next) == 0 && (of.closed() || beside(token)) {
 			return nil, false
 		}
 		if n, err := strconv.Atoi(token); err == nil {
@@ -99,14 +99,18 @@ func (s *cardSchema) place(pointer string) (of applied, ok bool) {
 	return of, true
 }
 
+// beside reports whether a member that is no field may stand beside the fields,
+// or around them.
+func beside(name string) bool {
+	return name == dataField || name == versionField || name == typeField || name == actionsField
+}
+
 // knownFrom is an object without the members that its closed schemas do not
-// name.
+// name, and those that stand beside the fields.
 func (s *cardSchema) knownFrom(object map[string]any, of applied) (out map[string]any, left bool) {
-	if !of.closed() {
-		return object, false
-	}
+	closed := of.closed()
 	for name := range object {
-		if len(s.member(of, name)) == 0 {
+		if (closed || beside(name)) && len(s.member(of, name)) == 0 {
 			delete(object, name)
 			left = true
 		}

@@ -893,3 +893,24 @@ func TestTagCard(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What only the server may say is in no event, whatever becomes of the card.
+func TestFailedCardsKeepWhatIsTheServers(t *testing.T) {
+	for name, source := range map[string]string{
+		"major":  fence("NoteCard@9.0", `{"text":"a","secret":"made up"}`),
+		"inside": fence("NoteCard", `{"schemaVersion":"9.0","text":"a","secret":"made up"}`),
+		"type":   fence("NoteCard", `{"type":"OtherCard","data":{"text":"a","secret":"made up"}}`),
+		"schema": fence("NoteCard", `{"text":5,"secret":"made up"}`),
+	} {
+		r := withCards(t, turn.Config{}, step{text: "Look:\n" + source + "After.", each: 3})
+		_, evs, st := r.ask("note?")
+		for _, e := range evs {
+			if strings.Contains(string(e.Data), "made up") {
+				t.Errorf("%s: %s %s", name, e.Type, e.Data)
+			}
+		}
+		if got := text(st); strings.Contains(got, "made up") || !strings.HasSuffix(got, "After.") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
