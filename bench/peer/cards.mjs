@@ -14,7 +14,8 @@ const size = 4;
 const whole = readFileSync(process.argv[2], "utf8");
 const pieces = [];
 const characters = Array.from(whole);
-for (let i = 0; i < characters.length; i += size) pieces.push(characters.slice(i, i + size).join(""));
+for (let i = 0; i < characters.length; i += size)
+  pieces.push(characters.slice(i, i + size).join(""));
 
 /** Milliseconds of CPU that a function takes. */
 function spent(f) {
