@@ -25,7 +25,9 @@ func (s *Store) Append(ctx context.Context, lease store.Lease, evs ...event.Even
 	l := s.logs[lease.Msg]
 	s.mu.RUnlock()
 	if l == nil {
-		return errStale(lease)
+		// A message that is being deleted is out of memory before it is out of
+		// the file. Whoever hears that the lease is lost must find it gone.
+		return s.write(ctx, func(*tx) error { return errStale(lease) })
 	}
 	o := newOp()
 	for i, e := range evs {

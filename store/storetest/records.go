@@ -582,6 +582,28 @@ func testDeleteRunning(t *testing.T, s store.Store) {
 	}
 }
 
+// testDeleteWhileWritten expects a writer that loses its lease to a deletion to
+// find the message gone at once: that is how it tells it from another owner.
+func testDeleteWhileWritten(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	for i := range 15 {
+		b := turn(alice, fmt.Sprintf("c_%d", i), "", "question")
+		must(t, s.Begin(ctx, b))
+		msg := b.Assistant.ID
+		lease := acquire(t, s, msg)
+		deleted := make(chan error, 1)
+		go func() { deleted <- s.DeleteConversation(ctx, alice, b.Conversation.ID) }()
+		var err error
+		for seq := uint64(1); err == nil; seq++ {
+			err = s.Append(ctx, lease, delta(msg, 1, seq))
+		}
+		want(t, err, store.ErrStaleLease)
+		_, err = s.MessageOf(ctx, msg)
+		want(t, err, store.ErrNotFound)
+		must(t, <-deleted)
+	}
+}
+
 func feedTypes(events []store.FeedEvent) []string {
 	var list []string
 	for _, e := range events {

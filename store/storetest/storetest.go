@@ -66,6 +66,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"records/owner isolation", testOwners},
 		{"records/delete", testDelete},
 		{"records/delete while running", testDeleteRunning},
+		{"records/delete while written", testDeleteWhileWritten},
 		{"turns/state", testTurnState},
 		{"turns/paused and resumed", testPaused},
 		{"turns/paused in a hidden conversation", testPausedHidden},
