@@ -76,6 +76,8 @@ type Draft struct {
 	Unversioned bool
 	// Placeholder says that it was one.
 	Placeholder bool
+	// Repeated says that some member stood twice, of which the last one counts.
+	Repeated bool
 
 	schema *cardSchema
 	head   string // of its source, when it was not read to its end
@@ -149,7 +151,8 @@ func (c *Cards) Draft(w Written) (Draft, error) {
 	if d.Payload, err = jsonx.Marshal(payload); err != nil {
 		return d, &Failure{Reason: BadJSON, Err: err}
 	}
-	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !repeats(w.Body) {
+	d.Repeated = !d.Placeholder && repeats(w.Body)
+	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !d.Repeated {
 		d.Payload = w.Body // as it was written
 	}
 	if len(d.IDs()) > 0 && !d.Placeholder {
@@ -170,6 +173,7 @@ func (c *card) unread(d Draft, w Written, body map[string]any) Draft {
 	if wrapped && len(c.schema.member(c.schema.at(), dataField)) == 0 {
 		_, d.Dropped = c.schema.stripFrom(inside, c.schema.at(), jsonx.Pointer(dataField))
 	}
+	d.Repeated = repeats(w.Body)
 	rest, dropped := c.schema.strip(body)
 	payload, err := jsonx.Marshal(rest)
 	if err != nil {
