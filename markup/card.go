@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -27,10 +28,31 @@ const DefaultHoldback = 256
 // ids, in one call for all of them. What it returns for an id is laid over what
 // the model wrote; an id that it leaves out, or that is null, does not exist. With
 // an error it may return what it has all the same: only the ids that it leaves
-// out have failed then. Whose data it may read is in ctx, as it is for tools; ctx
+// out have failed then, each with its own error where they are IDErrors. Whose data it may read is in ctx, as it is for tools; ctx
 // ends with the card's time, and when the user stops. Resolvers are safe for
 // concurrent use.
 type Resolver func(ctx context.Context, ids []string) (map[string]json.RawMessage, error)
+
+// IDErrors are the errors of a Resolver by the id that each of them is about.
+type IDErrors map[string]error
+
+// Error implements error.
+func (e IDErrors) Error() string {
+	ids := slices.Sorted(maps.Keys(e))
+	for i, id := range ids {
+		ids[i] = fmt.Sprintf("%q: %v", id, e[id])
+	}
+	return strings.Join(ids, "; ")
+}
+
+// Unwrap returns the errors.
+func (e IDErrors) Unwrap() []error {
+	out := make([]error, 0, len(e))
+	for _, id := range slices.Sorted(maps.Keys(e)) {
+		out = append(out, e[id])
+	}
+	return out
+}
 
 // Card is a block type that a model may write into its text.
 type Card struct {
@@ -288,6 +310,16 @@ func (c *Cards) lookup(name string, major int) *card {
 		}
 	}
 	return nil
+}
+
+// versions are the cards of a name, ascending.
+func (c *Cards) versions(name string) []*card {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.cards[name] // never changed once it is there
 }
 
 // ServerFields returns where the fields of a card are that only the server may

@@ -114,7 +114,7 @@ func TestPromptSaysOnlyWhatCanBeDrawn(t *testing.T) {
 		return func(t block.Type) bool { return slices.Contains(names, t.Name) }
 	}
 	got := cards.Prompt([]markup.Syntax{markup.Fence}, only("app.product_card"))
-	for _, want := range []string{"## ProductCard", "- id: text, required; Id of the product", "- title: text, required", "Filled in by the server:", "price", "stock", "```ProductCard\n{"} {
+	for _, want := range []string{"## ProductCard", "- id: text; Id of the product", "- title: text, required", "Filled in by the server:", "price", "stock", "```ProductCard\n{"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the prompt lacks %q:\n%s", want, got)
 		}
@@ -341,13 +341,13 @@ func TestFill(t *testing.T) {
 func TestFilled(t *testing.T) {
 	loose := simple("LooseCard", `{"type":"object","properties":{"id":{"type":"string"}}}`, `{"id":"a"}`)
 	loose.Resolve = nothing
-	cards := cardsOf(t, preset(t, "ProductCard"), preset(t, "ProductList"), loose, simple("NoteCard", `{"type":"object","required":["id"]}`, `{"id":"a"}`))
+	cards := cardsOf(t, preset(t, "ProductCard"), preset(t, "TrainCard"), loose, simple("NoteCard", `{"type":"object","required":["id"]}`, `{"id":"a"}`))
 	for _, c := range []struct {
 		name   string
 		syntax markup.Syntax
 		want   bool
 	}{
-		{"ProductCard", markup.Fence, true}, {"ProductList", markup.Fence, true}, {"LooseCard", markup.Fence, false},
+		{"ProductCard", markup.Fence, false}, {"ProductCard", markup.Placeholder, true}, {"TrainCard", markup.Fence, true}, {"LooseCard", markup.Fence, false},
 		{"LooseCard", markup.Placeholder, true}, {"NoteCard", markup.Fence, false}, {"NoCard", markup.Fence, false},
 	} {
 		if got := cards.Filled(c.name, 1, c.syntax); got != c.want {

@@ -81,6 +81,10 @@ type Draft struct {
 
 	schema *cardSchema
 	head   string // of its source, when it was not read to its end
+	// said is the payload as it may be shown in words, other whether that is
+	// not all that was written.
+	said  json.RawMessage
+	other bool
 }
 
 var versionForm = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,6}))?(?:\.[0-9]{1,6})?$`)
@@ -103,6 +107,12 @@ func Version(s string) (major, minor int, err error) {
 
 // Draft reads a card that was written. Its errors are *Failure.
 func (c *Cards) Draft(w Written) (Draft, error) {
+	d, err := c.draft(w)
+	c.say(&d, w)
+	return d, err
+}
+
+func (c *Cards) draft(w Written) (Draft, error) {
 	d := Draft{Placeholder: w.Body == nil}
 	body := map[string]any{idField: w.ID}
 	if !d.Placeholder {
@@ -315,11 +325,14 @@ func (d Draft) Fill(found map[string]json.RawMessage) (payload json.RawMessage, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("decode the draft: %w", err)
 	}
-	gone := false
+	gone, unnamed := false, 0
 	var lay []func() // what was found; a list in it is not looked up in turn
 	v = d.schema.objects(v, func(o map[string]any, root bool) bool {
 		id, ok := idOf(o)
 		if !ok || err != nil {
+			if !root {
+				unnamed++
+			}
 			return true
 		}
 		raw, ok := found[id]
@@ -347,7 +360,7 @@ func (d Draft) Fill(found map[string]json.RawMessage) (payload json.RawMessage, 
 	switch {
 	case err != nil:
 		return nil, missing, err
-	case gone, len(lay) == 0 && len(missing) > 0:
+	case gone, len(lay)+unnamed == 0 && len(missing) > 0:
 		return nil, missing, fmt.Errorf("%w: %s", ErrUnknownID, strings.Join(missing, ", "))
 	}
 	for _, f := range lay {
@@ -355,15 +368,6 @@ func (d Draft) Fill(found map[string]json.RawMessage) (payload json.RawMessage, 
 	}
 	payload, err = jsonx.Marshal(v)
 	return payload, missing, err
-}
-
-// Source writes a card the way a model would have: what is the server's is left
-// out.
-func (d Draft) Source() string {
-	if d.head != "" {
-		return writeFenced(d.head, d.Payload)
-	}
-	return writeFence(d.Card, d.Payload)
 }
 
 // Source writes a block of a card the way a model would have: what is the

@@ -793,7 +793,7 @@ func crashWithCards(t *testing.T, n int) (survived bool) {
 	}
 	mort := &mortal{Store: disk}
 	mort.left.Store(int32(n))
-	first := "Look: [(ProductCard:p-1)] and\n" + fence("NoteCard", `{"text":"x"}`)
+	first := "Look: [(ProductCard:p-1)] and\n" + fence("ProductCard", `{"id":"p-3"}`) + fence("NoteCard", `{"text":"x"}`)
 	second := "Then [(ProductCard:p-2)] ends."
 	old := start(mort, step{text: first, calls: []model.Call{call("c1", "show_sales", `{"quarter":"2026Q3"}`)}}, step{text: second, each: 4})
 	started, err := old.Start(ctx, turn.Request{Owner: alice, Text: "go"})
@@ -847,10 +847,10 @@ func crashWithCards(t *testing.T, n int) (survived bool) {
 		if b.Type != "app.product_card" || b.Err == nil {
 			continue
 		}
-		if !b.Err.Retryable {
-			t.Errorf("%d writes: %+v", n, b.Err)
-		}
 		_, call := disk.BlockCall(ctx, alice, b.ID)
+		if !b.Err.Retryable && (call == nil || b.Meta.CanRefresh) {
+			t.Errorf("%d writes: %+v, the call: %v", n, b.Err, call)
+		}
 		again, err := next.Rerun(ctx, turn.BlockRequest{Owner: alice, Block: b.ID})
 		if (call == nil) != (err == nil) {
 			t.Errorf("%d writes: the retry: %v, the call: %v", n, err, call)
@@ -911,6 +911,23 @@ func TestFailedCardsKeepWhatIsTheServers(t *testing.T) {
 		}
 		if got := text(st); strings.Contains(got, "made up") || !strings.HasSuffix(got, "After.") {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// What is wrong with one id is no other card's error.
+func TestCardsFailEachForItself(t *testing.T) {
+	r := withCards(t, turn.Config{}, step{text: "[(ProductCard:a)]\n[(ProductCard:b)]\n[(ProductCard:c)]"})
+	r.shop.then(func(context.Context, []string) error {
+		return markup.IDErrors{
+			"a": &tool.Error{Code: "SHOP_CLOSED", Message: "The shop is closed."},
+			"b": errBackend,
+		}
+	})
+	_, _, st := r.ask("go")
+	for i, want := range []string{"SHOP_CLOSED", block.CodeDataFetchFailed, block.CodeDataFetchFailed} {
+		if e := st.Blocks[i].Err; e == nil || e.Code != want || e.Retryable != (i > 0) {
+			t.Errorf("%d: %+v", i, e)
 		}
 	}
 }

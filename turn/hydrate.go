@@ -25,6 +25,10 @@ const batchWait = 20 * time.Millisecond
 // errHydrate is the cause of a resolver's end that took too long.
 var errHydrate = errors.New("the data of the card took too long")
 
+// errNothingSaid is about an id that a resolver neither found nor names among
+// those that failed.
+var errNothingSaid = errors.New("the resolver failed, and says nothing of this id")
+
 // lookup is what a resolver says of one id, once done is closed.
 type lookup struct {
 	done chan struct{}
@@ -132,10 +136,16 @@ func (c *cards) send(ctx context.Context, b *batch) {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
+	var own markup.IDErrors
+	if errors.As(err, &own) && !errors.Is(err, errHydrate) {
+		err = errNothingSaid // of the others
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, l := range b.asked {
 		switch data, ok := found[id]; {
+		case !ok && own[id] != nil:
+			l.err = own[id]
 		case !ok:
 			l.err = err
 		case string(data) != "null":

@@ -170,6 +170,10 @@ func (r *Runner) endLeft(ctx context.Context, lease store.Lease, last uint64) er
 	out := emit.New(ctx, emit.Config{
 		Log: r.cfg.Store, Lease: lease, Registry: r.cfg.Registry, Folder: l.folder, Last: last,
 		Started: r.startOf(st, l.record), Now: r.cfg.Now, Appended: r.cfg.Observer.Events,
+		Fetched: func(block string) bool {
+			_, err := r.cfg.Store.BlockCall(ctx, l.record.Owner, block)
+			return err == nil
+		},
 	})
 	err = r.endGroup(ctx, out, l, st)
 	if _, closeErr := out.Close(); err == nil {

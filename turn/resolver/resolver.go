@@ -179,7 +179,7 @@ func (r *resolver) batches(ctx context.Context, ids []string) (map[string]json.R
 func (r *resolver) each(ctx context.Context, ids []string) (map[string]json.RawMessage, error) {
 	found := make(map[string]json.RawMessage, len(ids))
 	var mu sync.Mutex
-	var failed error
+	failed := make(markup.IDErrors)
 	var calls sync.WaitGroup
 	places := make(chan struct{}, atOnce)
 	for _, id := range ids {
@@ -199,12 +199,15 @@ func (r *resolver) each(ctx context.Context, ids []string) (map[string]json.RawM
 				err = keep(found, id, answer)
 			}
 			if err != nil {
-				failed = err
+				failed[id] = err
 			}
 		})
 	}
 	calls.Wait()
-	return found, failed
+	if len(failed) > 0 {
+		return found, failed
+	}
+	return found, nil
 }
 
 // ask makes one call and what the payload program makes of it.

@@ -182,6 +182,10 @@ func TestHTTP(t *testing.T) {
 	if got != `a={"title":"A"} null=null x=null` || !errors.As(err, &te) || !te.Retryable {
 		t.Errorf("%s, %v", got, err)
 	}
+	var own markup.IDErrors
+	if !errors.As(err, &own) || len(own) != 1 || own["bad"] == nil || !strings.Contains(err.Error(), `"bad": `) {
+		t.Errorf("not told apart: %v", err)
+	}
 	if token.Load() != "Bearer secret" {
 		t.Errorf("asked as %v", token.Load())
 	}
