@@ -202,7 +202,7 @@ func TestExtending(t *testing.T) {
 	for _, s := range steps(t, "In this repository") {
 		s.follow(t, dir, env)
 	}
-	places := map[string]string{"main.go": "ticket/main.go", "ticket.tsx": "web/packages/react/test/ticket.tsx"}
+	places := map[string]string{"main.go": "ticket/main.go", "main_test.go": "ticket/main_test.go", "ticket.tsx": "web/packages/react/test/ticket.tsx"}
 	for _, s := range steps(t, "In a program of one's own") {
 		if places[s.title] == "" {
 			t.Fatalf("%s: %q is in no program", s, s.title)
@@ -247,7 +247,7 @@ func TestExtending(t *testing.T) {
 		wantType(t, url, "acme.ticket", 1)
 		wantBlock(t, url, "acme.ticket@1", `show_ticket {"number":"T-1"}`, `"namespace":"acme","block_type":"ticket"`, `"payload":{"number":"T-1","subject":"Sample subject"}`)
 
-		run(t, dir, env, "go", "test", "-vet", "off", "-run", "Gallery|Builtins|Published|Stale|EverythingIsWords", "./block", "./schema", "./internal/schemats")
+		run(t, dir, env, "go", "test", "-vet", "off", "-run", "Gallery|Builtins|Published|Stale|EverythingIsWords|Show", "./ticket", "./block", "./schema", "./internal/schemats")
 		run(t, dir, env, "go", "test", "-vet", "off", "-ldflags", "-s -w", "-run", "TestBlock.*(Examples|Documented)", "./docs")
 	})
 	t.Run("the client", func(t *testing.T) {
