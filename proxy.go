@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/internal/jsonx"
@@ -23,8 +22,8 @@ const proxyBlocks = 16
 // served as any answer is, with the log, the dialects and the history. It is
 // offered no tools, and nobody looks at its answers to recommend a next step.
 //
-// Without Config.Cards the cards are ProductCard, ProductList and HotelCard, which
-// need no id here, and chart, a chart's payload in a fence. With upstreamData also what the presets
+// Without Config.Cards the cards are ProductCard, ProductList and HotelCard, and
+// chart, a chart's payload in a fence. With upstreamData also what the presets
 // leave to the server (prices, stock, links) is taken from the text, which is
 // then that of a system that knows; TrainCard and FlightCard are cards too.
 func NewProxy(cfg Config, upstreamData bool) (*App, error) {
@@ -68,9 +67,11 @@ func (t toolless) Stream(ctx context.Context, req model.Request, on func(model.D
 func proxyCards(upstreamData bool) ([]TextCard, error) {
 	var cards []TextCard
 	for _, c := range markup.Presets() {
-		var err error
-		if c.Type.Schema, err = unresolved(c.Type.Schema, upstreamData); err != nil {
-			return nil, fmt.Errorf("card %q: %w", c.Name, err)
+		if upstreamData {
+			var err error
+			if c.Type.Schema, err = believed(c.Type.Schema); err != nil {
+				return nil, fmt.Errorf("card %q: %w", c.Name, err)
+			}
 		}
 		if full, ok := fullExamples[c.Name]; ok {
 			if !upstreamData {
@@ -97,38 +98,28 @@ var fullExamples = map[string]json.RawMessage{
 	"FlightCard": json.RawMessage(`{"id":"XX123","from":{"code":"XXE","name":"Sample East"},"to":{"code":"XXW","name":"Sample West"},"departure":"2026-10-01T10:00:00+08:00","arrival":"2026-10-01T12:05:00+08:00","reason":"It arrives before noon."}`),
 }
 
-// unresolved is the schema of a preset for which nothing is looked up: what has
-// a title needs no id, and a price may be called itemPrice. With all, the
-// server's fields may stand in the text.
-func unresolved(schema json.RawMessage, all bool) (json.RawMessage, error) {
+// believed is a schema all of whose fields may stand in the text.
+func believed(schema json.RawMessage) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(schema))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
-	var loosen func(v any)
-	loosen = func(v any) {
+	var unmark func(v any)
+	unmark = func(v any) {
 		switch v := v.(type) {
 		case []any:
 			for _, one := range v {
-				loosen(one)
+				unmark(one)
 			}
 		case map[string]any:
-			if all {
-				delete(v, "x-source")
-			}
-			if required, ok := v["required"].([]any); ok && slices.Contains(required, any("title")) {
-				v["required"] = slices.DeleteFunc(required, func(name any) bool { return name == "id" })
-			}
-			if fields, ok := v["properties"].(map[string]any); ok && fields["price"] != nil && fields["title"] != nil {
-				fields["itemPrice"] = fields["price"]
-			}
+			delete(v, "x-source")
 			for _, one := range v {
-				loosen(one)
+				unmark(one)
 			}
 		}
 	}
-	loosen(v)
+	unmark(v)
 	return jsonx.Marshal(v)
 }

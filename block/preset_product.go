@@ -9,13 +9,16 @@ import (
 // ProductCard is the payload of the preset app.product_card. What comes after
 // Reason is the shop's to say.
 type ProductCard struct {
-	ID          string `json:"id"`
+	// ID is empty where none is known.
+	ID          string `json:"id,omitempty"`
 	Title       string `json:"title"`
 	Description string `json:"description,omitempty"`
 	// Reason is why it is the right one.
 	Reason   string   `json:"reason,omitempty"`
 	ImageURL string   `json:"imageUrl,omitempty"`
 	Price    *float64 `json:"price,omitempty"`
+	// ItemPrice is what some call the price; Price goes before it.
+	ItemPrice *float64 `json:"itemPrice,omitempty"`
 	// OriginalPrice is the price before a discount.
 	OriginalPrice *float64 `json:"originalPrice,omitempty"`
 	Currency      string   `json:"currency,omitempty"` // ISO 4217
@@ -40,9 +43,7 @@ func productCardType() Type {
 
 func (p ProductCard) card() Card {
 	c := Card{Title: p.Title, Subtitle: p.Reason, Body: p.Description}
-	if p.Price != nil {
-		c.add("price", money(*p.Price, p.Currency))
-	}
+	c.add("price", p.price())
 	c.add("discount", p.Discount)
 	c.addNumber("rating", p.Rating)
 	if p.Stock != nil {
@@ -62,10 +63,22 @@ func (p ProductCard) link() string { return linkTo(p.Title, p.URL) }
 
 // rest is what follows the link in a line.
 func (p ProductCard) rest() string {
-	if p.Price == nil {
+	if price := p.price(); price != "" {
+		return ": " + price
+	}
+	return ""
+}
+
+// price writes the price; "" where it is not known.
+func (p ProductCard) price() string {
+	v := p.Price
+	if v == nil {
+		v = p.ItemPrice
+	}
+	if v == nil {
 		return ""
 	}
-	return ": " + money(*p.Price, p.Currency)
+	return money(*v, p.Currency)
 }
 
 // linkTo writes a Markdown link.
@@ -107,7 +120,9 @@ func checkProductList(payload json.RawMessage) error {
 	var v violations
 	var ids unique
 	for i, p := range l.Items {
-		ids.check(&v, fmt.Sprintf("/items/%d/id", i), p.ID)
+		if p.ID != "" {
+			ids.check(&v, fmt.Sprintf("/items/%d/id", i), p.ID)
+		}
 	}
 	return v.err()
 }

@@ -103,7 +103,7 @@ func (f FlightCard) card() Card {
 // HotelCard is the payload of the preset app.hotel_card. What comes after
 // CheckOut is the hotel's to say.
 type HotelCard struct {
-	ID          string      `json:"id"`
+	ID          string      `json:"id,omitempty"` // empty where none is known
 	Title       string      `json:"title"`
 	Description string      `json:"description,omitempty"`
 	Reason      string      `json:"reason,omitempty"`

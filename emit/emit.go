@@ -98,6 +98,9 @@ type Config struct {
 	Now     func() time.Time
 	// Appended is called with the number of events of each commit; may be nil.
 	Appended func(n int)
+	// Fetched says of a block that the log left open that how its data is
+	// fetched is stored; may be nil.
+	Fetched func(block string) bool
 }
 
 // Stream writes one group of one message. Its methods are safe for concurrent
@@ -536,7 +539,7 @@ func (s *Stream) settle(open block.Error) error {
 		if b, ok := s.open[blockID]; ok {
 			e := open
 			// What nothing has fetched, nothing can fetch again.
-			e.Retryable = e.Retryable && (b.meta.Tool != "" || b.meta.CanRefresh)
+			e.Retryable = e.Retryable && (b.meta.Tool != "" || b.meta.CanRefresh || s.cfg.Fetched != nil && s.cfg.Fetched(blockID))
 			if err := b.fail(e, ""); err != nil {
 				return err
 			}

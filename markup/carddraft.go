@@ -76,11 +76,11 @@ type Draft struct {
 	Unversioned bool
 	// Placeholder says that it was one.
 	Placeholder bool
-	// Repeated says that some member stood twice, of which the last one counts.
-	Repeated bool
 
 	schema *cardSchema
 	head   string // of its source, when it was not read to its end
+	// repeated says that some member stood twice, of which the last one counts.
+	repeated bool
 	// said is the payload as it may be shown in words, other whether that is
 	// not all that was written.
 	said  json.RawMessage
@@ -108,7 +108,7 @@ func Version(s string) (major, minor int, err error) {
 // Draft reads a card that was written. Its errors are *Failure.
 func (c *Cards) Draft(w Written) (Draft, error) {
 	d, err := c.draft(w)
-	c.say(&d, w)
+	c.say(&d, w.Name)
 	return d, err
 }
 
@@ -161,8 +161,8 @@ func (c *Cards) draft(w Written) (Draft, error) {
 	if d.Payload, err = jsonx.Marshal(payload); err != nil {
 		return d, &Failure{Reason: BadJSON, Err: err}
 	}
-	d.Repeated = !d.Placeholder && repeats(w.Body)
-	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !d.Repeated {
+	d.repeated = !d.Placeholder && repeats(w.Body)
+	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !d.repeated {
 		d.Payload = w.Body // as it was written
 	}
 	if len(d.IDs()) > 0 && !d.Placeholder {
@@ -183,7 +183,7 @@ func (c *card) unread(d Draft, w Written, body map[string]any) Draft {
 	if wrapped && len(c.schema.member(c.schema.at(), dataField)) == 0 {
 		_, d.Dropped = c.schema.stripFrom(inside, c.schema.at(), jsonx.Pointer(dataField))
 	}
-	d.Repeated = repeats(w.Body)
+	d.repeated = repeats(w.Body)
 	rest, dropped := c.schema.strip(body)
 	payload, err := jsonx.Marshal(rest)
 	if err != nil {

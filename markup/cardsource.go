@@ -29,8 +29,8 @@ func (d Draft) Shown(written string) string {
 	return written
 }
 
-// say fills in what of a card may be shown in words.
-func (c *Cards) say(d *Draft, w Written) {
+// say fills in what of a card of the name may be shown in words.
+func (c *Cards) say(d *Draft, name string) {
 	if d.Placeholder || d.Payload == nil {
 		return
 	}
@@ -38,7 +38,7 @@ func (c *Cards) say(d *Draft, w Written) {
 	if err != nil {
 		return
 	}
-	versions := c.versions(w.Name)
+	versions := c.versions(name)
 	if len(versions) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func (c *Cards) say(d *Draft, w Written) {
 		known = versions[len(versions)-1].schema
 	}
 	left = known.misplaced(v, names) || left
-	d.other = left || len(d.Dropped) > 0 || repeats(w.Body)
+	d.other = left || len(d.Dropped) > 0 || d.repeated
 	if raw, err := jsonx.Marshal(v); err == nil && left {
 		d.said = raw
 	}

@@ -339,10 +339,7 @@ func (s *scribe) end(f markup.Found) {
 	c := s.c
 	draft, err := c.t.r.cfg.Cards.Draft(f.Written)
 	w.draft = draft
-	source := f.Source
-	if (len(draft.Dropped) > 0 || draft.Repeated) && draft.Payload != nil {
-		source = draft.Source() // what is the server's is not shown in words either
-	}
+	source := draft.Shown(f.Source) // what is the server's is not shown in words either
 	if w.block == nil {
 		s.refused(w, source)
 		return

@@ -901,6 +901,8 @@ func TestFailedCardsKeepWhatIsTheServers(t *testing.T) {
 		"inside": fence("NoteCard", `{"schemaVersion":"9.0","text":"a","secret":"made up"}`),
 		"type":   fence("NoteCard", `{"type":"OtherCard","data":{"text":"a","secret":"made up"}}`),
 		"schema": fence("NoteCard", `{"text":5,"secret":"made up"}`),
+		"place":  fence("NoteCard", `{"note":{"text":"a","secret":"made up"},"text":"a"}`),
+		"price":  fence("ProductCard", `{"description":"No title.","itemPrice":"made up","product":{"price":"made up"}}`),
 	} {
 		r := withCards(t, turn.Config{}, step{text: "Look:\n" + source + "After.", each: 3})
 		_, evs, st := r.ask("note?")
@@ -911,6 +913,29 @@ func TestFailedCardsKeepWhatIsTheServers(t *testing.T) {
 		}
 		if got := text(st); strings.Contains(got, "made up") || !strings.HasSuffix(got, "After.") {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// A product without an id is shown with what the model may say of it; nothing
+// is looked up.
+func TestProductWithoutID(t *testing.T) {
+	for _, body := range []string{
+		"{\n  \"title\": \"示例手机\",\n  \"description\": \"很轻的一部\",\n  \"itemPrice\": 9999,\n  \"imageUrl\": \"https://example.com/phone.jpg\",\n  \"discount\": \"限时优惠\"\n}",
+		`{"title":"示例手机","description":"很轻的一部","price":9999,"stock":20}`,
+	} {
+		r := withCards(t, turn.Config{}, step{text: "推荐：\n\n" + fence("ProductCard", body) + "\n支持分期。", each: 3})
+		_, evs, st := r.ask("go")
+		if got := text(st); got != "推荐：\n\n|<app.product_card done>|\n支持分期。" || len(r.shop.calls()) > 0 {
+			t.Fatalf("%q %v", got, r.shop.calls())
+		}
+		if b := st.Blocks[1]; string(b.Payload) != `{"description":"很轻的一部","title":"示例手机"}` || b.Meta.CanRefresh {
+			t.Errorf("%s %+v", b.Payload, b.Meta)
+		}
+		for _, e := range evs {
+			if strings.Contains(string(e.Data), "9999") || strings.Contains(string(e.Data), "限时优惠") {
+				t.Errorf("%s %s", e.Type, e.Data)
+			}
 		}
 	}
 }
