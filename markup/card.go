@@ -158,6 +158,9 @@ func newCard(c Card) (*card, error) {
 			return nil, err
 		}
 	}
+	if err := checkTag(c.Tag); err != nil {
+		return nil, err
+	}
 	switch {
 	case len(c.Syntaxes) == 0:
 		return nil, errors.New("it can be written in no syntax")
@@ -195,6 +198,22 @@ func newCard(c Card) (*card, error) {
 		return nil, fmt.Errorf("example: %w", err)
 	}
 	return made, nil
+}
+
+// checkTag finds elements that no scanner would find.
+func checkTag(t TagSpec) error {
+	if t.Raw && len(t.Children) > 0 {
+		return errors.New("an element whose body is text has no elements inside")
+	}
+	for name, child := range t.Children {
+		if !validName(name) {
+			return fmt.Errorf("element %q: a name begins with a letter and has letters, digits, _, - and . only", name)
+		}
+		if err := checkTag(child); err != nil {
+			return fmt.Errorf("element %q: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // fillType completes the block type.

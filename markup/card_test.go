@@ -24,6 +24,13 @@ func simple(name, schema, example string) markup.Card {
 	return markup.Card{Name: name, Type: block.Type{Schema: json.RawMessage(schema), Fallback: fallback}, Example: json.RawMessage(example)}
 }
 
+// withTag is a card of an element.
+func withTag(spec markup.TagSpec) markup.Card {
+	c := simple("artifact", `{"type":"object"}`, `{"id":"a"}`)
+	c.Syntaxes, c.Tag = []markup.Syntax{markup.Tag}, spec
+	return c
+}
+
 func preset(t *testing.T, name string) markup.Card {
 	t.Helper()
 	c, err := markup.Preset(name)
@@ -151,6 +158,10 @@ func TestAddRefuses(t *testing.T) {
 		"no schema":    {simple("ProductCard", ``, `{}`), "no schema"},
 		"bad schema":   {simple("ProductCard", `[]`, `{}`), "must be an object"},
 		"bad source":   {simple("ProductCard", `{"properties":{"a":{"x-source":"sever"}}}`, `{}`), `/properties/a: x-source "sever" must be server or model`},
+		"odd source":   {simple("ProductCard", `{"properties":{"a":{"x-source":true}}}`, `{}`), `/properties/a: x-source "true" must be server or model`},
+		"no keyword":   {simple("ProductCard", `{"properties":{"a":{"x_Source":"server"}}}`, `{}`), `did you mean x-source?`},
+		"raw elements": {withTag(markup.TagSpec{Raw: true, Children: map[string]markup.TagSpec{"b": {}}}), "no elements inside"},
+		"bad element":  {withTag(markup.TagSpec{Children: map[string]markup.TagSpec{"b": {Children: map[string]markup.TagSpec{"c d": {}}}}}), `element "b": element "c d": a name`},
 		"all server":   {simple("ProductCard", `{"type":"object","x-source":"server"}`, `{}`), "whole card"},
 		"no example":   {simple("ProductCard", object, ``), "an example is required"},
 		"example":      {simple("ProductCard", object, `{"id":1}`), "example: "},

@@ -22,6 +22,9 @@ const sourceKeyword = "x-source"
 // sourceServer is its value for fields that are the server's.
 const sourceServer = "server"
 
+// sourceLike is what the keyword looks like when it is mistyped.
+var sourceLike = regexp.MustCompile(`(?i)^x[-_ ]?sources?$`)
+
 // idField is the member that names what a card is about.
 const idField = "id"
 
@@ -85,9 +88,15 @@ func (s *cardSchema) checkRefs(v any, path string) error {
 func checkSources(v any, path string) error {
 	switch v := v.(type) {
 	case map[string]any:
-		if source, ok := v[sourceKeyword]; ok {
-			if name, isText := source.(string); isText && name != sourceServer && name != "model" {
-				return fmt.Errorf("schema: %s: %s %q must be server or model", orRoot(path), sourceKeyword, name)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if _, isSchema := v[key].(map[string]any); isSchema || !sourceLike.MatchString(key) {
+				continue // a field may be called so
+			}
+			switch {
+			case key != sourceKeyword:
+				return fmt.Errorf("schema: %s: %q means nothing; did you mean %s?", orRoot(path), key, sourceKeyword)
+			case v[key] != sourceServer && v[key] != "model":
+				return fmt.Errorf("schema: %s: %s %q must be server or model", orRoot(path), sourceKeyword, fmt.Sprint(v[key]))
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
