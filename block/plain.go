@@ -1,5 +1,7 @@
 package block
 
+import "encoding/json"
+
 // NumberFormat is how a number is written in plain text, without regard to
 // language: "12%", "699.00 CNY", "4210".
 type NumberFormat struct {
@@ -34,3 +36,13 @@ func SizeText(n int64) string { return sizeText(n) }
 // Invisible reports whether a character is not seen but changes what is read
 // or done: controls, marks of direction, characters without width, tags.
 func Invisible(r rune) bool { return isInvisible(r) }
+
+// Members reads an object's members, and their names in the order of the
+// document. Of one that stands twice the first place and the last value count.
+func Members(object json.RawMessage) (names []string, members map[string]json.RawMessage) {
+	return ordered(object)
+}
+
+// FieldPlace is where a ui:order puts a field of a form; what it does not list
+// stands at its "*", or at the end.
+func FieldPlace(order []string, name string) int { return place(order, name) }

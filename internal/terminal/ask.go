@@ -91,7 +91,7 @@ func drawConfirm(r *Renderer, b block.Block) ([]line, bool) {
 	if s, ok := stateOf(b); ok && s.Answer == "edit" && object(s.Values) != nil {
 		args = s.Values
 	}
-	names, members := ordered(args)
+	names, members := block.Members(args)
 	var pairs [][2]string
 	for _, name := range names {
 		var v any

@@ -265,7 +265,7 @@ func propertiesOf(a block.Action) map[string]json.RawMessage {
 	if len(a.InputSchema) == 0 || !decode(a.InputSchema, &s) {
 		return nil
 	}
-	_, members := ordered(s.Properties)
+	_, members := block.Members(s.Properties)
 	return members
 }
 

@@ -111,14 +111,14 @@ func (f formReader) read(raw json.RawMessage) (formSchema, bool) {
 
 // fields lists the questions of an object.
 func (f formReader) fields(s formSchema, ui json.RawMessage, path []string, defaults, values map[string]any) []Field {
-	names, properties := ordered(s.Properties)
+	names, properties := block.Members(s.Properties)
 	required := slices.Clone(s.Required)
 	f.conditional(s, values, &names, properties, &required, 0)
 	var hints map[string]json.RawMessage
 	_ = json.Unmarshal(ui, &hints)
 	var order []string
 	_ = json.Unmarshal(hints["ui:order"], &order)
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(order, a), place(order, b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(block.FieldPlace(order, a), block.FieldPlace(order, b)) })
 	var out []Field
 	for _, name := range names {
 		p, ok := f.read(properties[name])
@@ -137,7 +137,7 @@ func (f formReader) conditional(s formSchema, values map[string]any, names *[]st
 		if !ok || depth > maxFieldDepth {
 			return
 		}
-		more, props := ordered(sub.Properties)
+		more, props := block.Members(sub.Properties)
 		for _, name := range more {
 			if _, known := properties[name]; !known {
 				*names = append(*names, name)
@@ -326,39 +326,6 @@ func typeOf(s formSchema) string {
 		return "object"
 	}
 	return ""
-}
-
-// place is where ui:order puts a name; what it does not list stands at its "*".
-func place(order []string, name string) int {
-	if i := slices.Index(order, name); i >= 0 {
-		return i
-	}
-	if i := slices.Index(order, "*"); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
-// ordered reads an object's members in the order of the document.
-func ordered(raw json.RawMessage) (names []string, members map[string]json.RawMessage) {
-	members = make(map[string]json.RawMessage)
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, members
-	}
-	for d.More() {
-		t, err := d.Token()
-		name, ok := t.(string)
-		var v json.RawMessage
-		if err != nil || !ok || d.Decode(&v) != nil {
-			return names, members
-		}
-		if _, twice := members[name]; !twice {
-			names = append(names, name)
-		}
-		members[name] = v
-	}
-	return names, members
 }
 
 // At returns the value of a field among a form's values.
