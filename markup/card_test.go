@@ -436,6 +436,29 @@ func TestServerFieldsInOtherForms(t *testing.T) {
 	}
 }
 
+// A body that readers would take differently is shown as one of them takes it,
+// or not at all.
+func TestOddBodies(t *testing.T) {
+	cards := cardsOf(t, simple("OpenCard", open, `{"id":"a"}`))
+	for body, want := range map[string]string{
+		`{"id":"\ud800"}`:       `{"id":"` + "\ufffd" + `"}`,
+		`{"id":"\uD83D\uDE00"}`: `{"id":"😀"}`,
+		`{"id":"\udbc"}`:        "bad_json",
+		`{"n":` + strings.Repeat("[", 99) + strings.Repeat("]", 99) + `}`:   `{"n":` + strings.Repeat("[", 99) + strings.Repeat("]", 99) + `}`,
+		`{"n":` + strings.Repeat("[", 101) + strings.Repeat("]", 101) + `}`: "schema",
+	} {
+		d, err := cards.Draft(markup.Written{Name: "OpenCard", Body: json.RawMessage(body)})
+		got := string(d.Payload)
+		var failure *markup.Failure
+		if errors.As(err, &failure) {
+			got = failure.Reason
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
 // A mark is seen wherever a schema can have it, and one that cannot be followed
 // is refused.
 func TestMarksAreSeen(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -161,9 +160,13 @@ func (c *Cards) draft(w Written) (Draft, error) {
 	if d.Payload, err = jsonx.Marshal(payload); err != nil {
 		return d, &Failure{Reason: BadJSON, Err: err}
 	}
-	d.repeated = !d.Placeholder && repeats(w.Body)
-	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !d.repeated {
+	seen := look(w.Body)
+	d.repeated = seen.repeats
+	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !d.repeated && !halfPair.Match(w.Body) {
 		d.Payload = w.Body // as it was written
+	}
+	if seen.deep {
+		return d, fail(SchemaInvalid, "nested deeper than %d", maxJSONDepth)
 	}
 	if len(d.IDs()) > 0 && !d.Placeholder {
 		if err := one.draft.Validate(d.Payload); err != nil {
@@ -183,7 +186,7 @@ func (c *card) unread(d Draft, w Written, body map[string]any) Draft {
 	if wrapped && len(c.schema.member(c.schema.at(), dataField)) == 0 {
 		_, d.Dropped = c.schema.stripFrom(inside, c.schema.at(), jsonx.Pointer(dataField))
 	}
-	d.repeated = repeats(w.Body)
+	d.repeated = look(w.Body).repeats
 	rest, dropped := c.schema.strip(body)
 	payload, err := jsonx.Marshal(rest)
 	if err != nil {
@@ -197,9 +200,13 @@ func (c *card) unread(d Draft, w Written, body map[string]any) Draft {
 	return d
 }
 
-// repeats reports whether an object in a JSON text has a member twice. Readers
-// differ in which of them they take.
-func repeats(raw json.RawMessage) bool {
+// looked is what a JSON text has that readers take differently.
+type looked struct {
+	repeats bool // a member twice in an object
+	deep    bool // values nested deeper than a body that is shown while it is written
+}
+
+func look(raw json.RawMessage) (out looked) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	type open struct {
@@ -210,13 +217,11 @@ func repeats(raw json.RawMessage) bool {
 	for {
 		token, err := dec.Token()
 		if err != nil {
-			return !errors.Is(err, io.EOF)
+			return out
 		}
 		last := len(stack) - 1
 		if name, isText := token.(string); isText && last >= 0 && stack[last].members != nil && !stack[last].value {
-			if stack[last].members[name] {
-				return true
-			}
+			out.repeats = out.repeats || stack[last].members[name]
 			stack[last].members[name], stack[last].value = true, true
 			continue
 		}
@@ -234,8 +239,13 @@ func repeats(raw json.RawMessage) bool {
 		case json.Delim('['):
 			stack = append(stack, open{})
 		}
+		out.deep = out.deep || len(stack) > maxJSONDepth
 	}
 }
+
+// halfPair is an escape that may be half of a character. What is no character
+// then, readers take differently too.
+var halfPair = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 
 // The members that say the version of a card and what it is, beside its fields
 // or around them.
