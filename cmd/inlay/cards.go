@@ -25,15 +25,22 @@ func (c *cardsPromptCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	prompt, err := cfg.CardPrompt()
+	prompt, err := cardPrompt(cfg)
 	if err != nil {
 		return err
 	}
-	if prompt == "" {
-		return errors.New("the configuration has no cards that could be written: see the sections cards and agent.embed")
-	}
 	fmt.Println(prompt)
 	return nil
+}
+
+// cardPrompt returns what the model is told of the cards, of which there must
+// be some.
+func cardPrompt(cfg inlay.Config) (string, error) {
+	prompt, err := cfg.CardPrompt()
+	if err == nil && prompt == "" {
+		err = errors.New("the configuration has no cards that could be written: see the sections cards and agent.embed")
+	}
+	return prompt, err
 }
 
 type cardsCheckCmd struct {
@@ -50,6 +57,9 @@ func (c *cardsCheckCmd) Run() error {
 	cfg, err := inlay.Load(c.Config, os.Environ())
 	if err != nil {
 		return err
+	}
+	if _, err := cardPrompt(cfg); err != nil {
+		return err // every text would pass
 	}
 	in := io.Reader(os.Stdin)
 	if c.File != "-" {

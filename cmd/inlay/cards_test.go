@@ -55,7 +55,9 @@ FAIL  NoteCard (fence): version_downgrade: NoteCard has no major version 9; the 
 	if err := (&cardsPromptCmd{Config: config}).Run(); err != nil {
 		t.Error(err)
 	}
-	if err := (&cardsPromptCmd{}).Run(); err == nil || !strings.Contains(err.Error(), "has no cards") {
-		t.Errorf("%v", err)
+	for _, without := range []interface{ Run() error }{&cardsPromptCmd{}, &cardsCheckCmd{File: text}} {
+		if err := without.Run(); err == nil || !strings.Contains(err.Error(), "has no cards") {
+			t.Errorf("%T: %v", without, err)
+		}
 	}
 }
