@@ -236,6 +236,22 @@ describe("data that is fetched", () => {
     expect((await last(text, { cards: { ProductCard: spec } }))[0]?.payload).toEqual(rest);
   });
 
+  test.each([
+    [`{"id":"1","price":6667}`, { id: "1" }],
+    [`{"data":{"id":"1","price":6667},"type":"ProductCard"}`, { id: "1" }],
+    [`{"schemaVersion":"1.0","data":{"id":"1","price":6667}}`, { id: "1" }],
+    [`{"type":"Other","data":{"price":6667}}`, { type: "Other", data: {} }],
+  ])("is not what the model says in any form: %s", async (body, want) => {
+    const spec = { serverFields: ["/price"], streaming: true };
+    const all = await collect(
+      blocksFrom(`\`\`\`ProductCard\n${body}\n\`\`\`\n`.split(""), {
+        cards: { ProductCard: spec },
+      }),
+    );
+    for (const blocks of all) expect(JSON.stringify(blocks)).not.toContain("666");
+    expect(all.at(-1)?.[0]?.payload).toEqual(want);
+  });
+
   test("may fail, and be asked for again", async () => {
     const resolve = vi
       .fn<(name: string, ids: readonly string[]) => Promise<Record<string, unknown>>>()

@@ -417,7 +417,14 @@ export class MarkupBlocks {
     }
     const block = this.#at(id);
     if (!block) return;
-    const written = isObject(payload) ? dropped(payload, spec) : {};
+    const body = open.syntax === "fence" ? unwrapped(payload, open.name) : payload;
+    const written = isObject(body) ? dropped(body, spec) : {};
+    // What is not the model's to say is not shown in words either.
+    if (spec.serverFields?.length && JSON.stringify(written) !== JSON.stringify(body)) {
+      const version = block.version === 1 ? "" : `@${block.version}`;
+      const json = JSON.stringify(written, null, 2);
+      source = `\`\`\`${open.name}${version}\n${json}\n\`\`\`\n`;
+    }
     const key = written.id;
     const hydrated =
       open.syntax === "placeholder" ||
@@ -633,11 +640,22 @@ export function isPartial(payload: unknown): boolean {
   return isObject(payload) && Object.keys(payload).length === 1 && typeof payload.id === "string";
 }
 
-/** A payload without what is not the model's to say. */
+/** The members that may stand around the fields of a card, as the server reads them. */
+const around = ["type", "schemaVersion", "data", "actions"];
+
+/** The fields of a card, out of what may stand around them. */
+function unwrapped(payload: unknown, name: string): unknown {
+  if (!isObject(payload) || !isObject(payload.data)) return payload;
+  const said = payload.type === name || (!("type" in payload) && "schemaVersion" in payload);
+  return said && Object.keys(payload).every((key) => around.includes(key)) ? payload.data : payload;
+}
+
+/** A payload without what is not the model's to say, also where it stands in `data`. */
 function dropped(payload: Record<string, unknown>, spec: CardSpec): Record<string, unknown> {
   let result: unknown = payload;
   for (const pointer of spec.serverFields ?? []) {
-    result = without(result, pointer.split("/").slice(1));
+    const path = pointer.split("/").slice(1);
+    result = without(without(result, path), ["data", ...path]);
   }
   return isObject(result) ? result : payload;
 }
