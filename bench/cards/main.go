@@ -1,9 +1,8 @@
 //go:build unix
 
 // Command cards measures what it costs to find cards in an answer that streams,
-// beside a parser that looks for tags only and beside one that splits and repairs
-// Markdown for drawing, in turn in the same run, and what long and hostile texts
-// cost beside others.
+// beside a parser that splits and repairs Markdown for drawing, in turn in the same
+// run, and what long and hostile texts cost beside others.
 package main
 
 import (
@@ -68,7 +67,7 @@ func answer(n int) string {
 		"1. First look at the hotel: [(HotelCard:h-%d)]\n2. Then compare:\n\n   ```ProductCard\n   {\"id\": \"p-%d\", \"title\": \"手表\", \"note\": \"for running\"}\n   ```\n\n" +
 		"> A quoted remark that goes on for a while, as remarks do, over more than\n> one line, with *emphasis* and a 中文 word.\n\n" +
 		"```go\nfunc main() { fmt.Println(\"[(TrainCard:no)]\") }\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" +
-		"<boltArtifact id=\"a%d\" title=\"Setup\">\n  <boltAction type=\"shell\">npm ci</boltAction>\n</boltArtifact>\n\n" +
+		"<artifact id=\"a%d\" title=\"Setup\">\n  <action type=\"shell\">npm ci</action>\n</artifact>\n\n" +
 		"A longer paragraph without anything in it but words, which is what most of an answer is made of; it makes the mixture of the whole a likely one. 大多数回答都是这样的文字，没有卡片，也没有代码。\n\n"
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -102,7 +101,7 @@ func scan(pieces [][]byte) int {
 func count(pieces [][]byte) (cards, events int) {
 	s := markup.NewScanner(markup.Config{
 		Fences: []string{"ProductCard"}, Placeholders: []string{"TrainCard", "HotelCard"}, Holdback: markup.DefaultHoldback,
-		Tags: map[string]markup.TagSpec{"boltArtifact": {Children: map[string]markup.TagSpec{"boltAction": {Raw: true}}}},
+		Tags: map[string]markup.TagSpec{"artifact": {Children: map[string]markup.TagSpec{"action": {Raw: true}}}},
 	}, func(e markup.Event) {
 		events++
 		if e.Kind == markup.Start {
@@ -146,7 +145,7 @@ func ours(pieces [][]byte) (float64, error) {
 }
 
 // peers is what their script says, in ms.
-type peers struct{ Bolt, Streamdown, PortLast float64 }
+type peers struct{ Streamdown, PortLast float64 }
 
 func beside(node, script string, rounds int) error {
 	text := answer(32 << 10)
@@ -163,7 +162,7 @@ func beside(node, script string, rounds int) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	var own, bolt, streamdown, port []float64
+	var own, streamdown, port []float64
 	for range rounds { // in turn, so that all meet the same machine
 		took, err := ours(pieces)
 		if err != nil {
@@ -183,14 +182,13 @@ func beside(node, script string, rounds int) error {
 		if err := json.Unmarshal(raw, &p); err != nil {
 			return fmt.Errorf("read what the peers say: %w", err)
 		}
-		bolt, streamdown, port = append(bolt, p.Bolt), append(streamdown, p.Streamdown), append(port, p.PortLast)
+		streamdown, port = append(streamdown, p.Streamdown), append(port, p.PortLast)
 	}
 	mine := median(own)
 	if err := print(figure{What: "CPU to find the cards of 32 KiB in appends of 4 characters", Value: mine, Unit: "ms", Digits: 2}); err != nil || node == "" {
 		return err
 	}
 	return print(
-		figure{What: "the same beside bolt.new's message parser", Value: mine / median(bolt), Unit: "x", Digits: 3, Bar: 1.0 / 20, Note: fmt.Sprintf("%.1f ms", median(bolt))},
 		figure{What: "the same beside streamdown's block split and remend", Value: mine / median(streamdown), Unit: "x", Digits: 5, Bar: 1.0 / 1000, Note: fmt.Sprintf("%.0f ms", median(streamdown))},
 		figure{What: "in the browser's port: the last appends, median", Value: median(port), Unit: "ms", Digits: 3, Bar: 4},
 	)
@@ -206,8 +204,8 @@ func hostile(n int) map[string]string {
 	times := func(s string) string { return strings.Repeat(s, n/len(s)+1) }
 	return map[string]string{
 		"open placeholders": times("[(TrainCard:x"),
-		"open tags":         times("<boltArtifact a"),
-		"open attributes":   times("<boltArtifact a=\"" + strings.Repeat("x", 4000)),
+		"open tags":         times("<artifact a"),
+		"open attributes":   times("<artifact a=\"" + strings.Repeat("x", 4000)),
 		"brackets":          times("["),
 		"less-thans":        times("<"),
 		"ticks and cards":   times("` [(TrainCard:G1)] `` "),
@@ -215,8 +213,8 @@ func hostile(n int) map[string]string {
 		"list lines":        times(strings.Repeat("- ", 30) + "x\n\n"),
 		"fence openers":     times("```ProductCard\n"),
 		"almost closers":    "````ProductCard\n" + times("```\n"),
-		"closings":          "<boltArtifact>" + times("</boltArtifac "),
-		"children":          times("<boltArtifact>" + strings.Repeat("<boltAction></boltAction>", 1000) + "</boltArtifact>"),
+		"closings":          "<artifact>" + times("</artifac "),
+		"children":          times("<artifact>" + strings.Repeat("<action></action>", 1000) + "</artifact>"),
 		"html":              times("<a b=\"c\" "),
 		"html comment":      "a <!--" + times(" <-"),
 		"html blocks":       times("<div>\n<pre>\n-->\n"),

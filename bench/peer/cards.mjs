@@ -1,14 +1,13 @@
 // Reads a Markdown file in appends of four characters as a page would that gets
-// it from a model, by bolt.new's message parser, by streamdown's block split and
-// repair, and by our own port of the scanner, and prints the CPU time of each for
-// the whole stream in ms, and the port's median of one append at its end.
+// it from a model, by streamdown's block split and repair and by our own port of
+// the scanner, and prints the CPU time of the former for the whole stream in ms,
+// and the port's median of one append at its end.
 //
 //   node cards.mjs answer.md
 import { readFileSync } from "node:fs";
 import remend from "remend";
 import { parseMarkdownIntoBlocks } from "streamdown";
 import { MarkupBlocks } from "../../web/packages/client/src/markup.ts";
-import { StreamingMessageParser } from "./bolt/message-parser.mjs";
 
 const size = 4;
 const whole = readFileSync(process.argv[2], "utf8");
@@ -23,26 +22,6 @@ function spent(f) {
   f();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
-}
-
-/** The same of one of several calls, once it has run for a while. */
-function often(f) {
-  for (let warm = 0; warm < 300; ) warm += spent(f);
-  let times = 0;
-  let all = 0;
-  for (; all < 500 || times < 3; times++) all += spent(f);
-  return all / times;
-}
-
-function bolt() {
-  let actions = 0;
-  const parser = new StreamingMessageParser({ callbacks: { onActionClose: () => actions++ } });
-  let text = "";
-  for (const piece of pieces) {
-    text += piece;
-    parser.parse("m", text);
-  }
-  if (actions === 0) throw new Error("bolt.new's parser found nothing");
 }
 
 function streamdown(upTo) {
@@ -61,7 +40,7 @@ const open = () =>
   new MarkupBlocks({
     cards: names,
     placeholders: ["TrainCard", "HotelCard"],
-    tags: { boltArtifact: { children: { boltAction: { raw: true } } } },
+    tags: { artifact: { children: { action: { raw: true } } } },
     resolve: async () => ({}),
   });
 
@@ -83,7 +62,6 @@ function port(appends) {
 streamdown(4096);
 console.log(
   JSON.stringify({
-    bolt: often(bolt),
     streamdown: spent(() => streamdown(whole.length)),
     portLast: port(200),
   }),
