@@ -19,6 +19,11 @@ import (
 	"github.com/inlay-ui/inlay/tool"
 )
 
+// noData is what is said of data that is missing where the tool has no words of
+// its own. Clients say it in the reader's language, and show any other message of
+// DATA_FETCH_FAILED as it is.
+const noData = "The data could not be fetched."
+
 // maxCause is how much of an error's own words is kept for the log and the
 // trajectory.
 const maxCause = 8 << 10
@@ -334,10 +339,10 @@ func (t *run) execute(ctx context.Context, p *pending) {
 	} else {
 		if res.Unused != nil && len(res.Made)+len(res.Notes)+len(res.Refused) == 0 {
 			p.out.failed = true
-			p.sink.fail(block.Error{Code: block.CodeDataFetchFailed, Message: "The tool returned no data."})
+			p.sink.fail(block.Error{Code: block.CodeDataFetchFailed, Message: noData})
 			p.out.told = "error: DATA_FETCH_FAILED The tool returned no data.\nretryable: false"
 		} else {
-			p.sink.fail(block.Error{Code: block.CodeDataFetchFailed, Message: "There is nothing to show."})
+			p.sink.fail(block.Error{Code: block.CodeDataFetchFailed, Message: noData})
 			p.out.told = tellSuccess(p, res, t.r.cfg.Limits.SummaryBytes)
 		}
 	}
@@ -377,7 +382,7 @@ func (t *run) classify(turnCtx, toolCtx context.Context, p *pending, err error) 
 			e.Code = block.CodeDataFetchFailed
 		}
 		if e.Message == "" {
-			e.Message = "The data could not be fetched."
+			e.Message = noData
 		}
 		return e
 	case errors.As(err, &schema):
@@ -387,7 +392,7 @@ func (t *run) classify(turnCtx, toolCtx context.Context, p *pending, err error) 
 	case toolCtx.Err() != nil:
 		return block.Error{Code: block.CodeToolTimeout, Message: "The data did not arrive in time.", Retryable: !p.spec.Unrepeatable}
 	}
-	return block.Error{Code: block.CodeDataFetchFailed, Message: "The data could not be fetched.", Retryable: !p.spec.Unrepeatable}
+	return block.Error{Code: block.CodeDataFetchFailed, Message: noData, Retryable: !p.spec.Unrepeatable}
 }
 
 // isCode says whether a tool's own code looks like one.

@@ -76,7 +76,7 @@ func (t *run) followed(ctx context.Context, err error) ending {
 		t.log.Error("follow-up failed", "err", err)
 		return failed(CodeInternal, "The server failed.", true)
 	}
-	return ending{reason: event.FinishStop, open: block.Error{Code: block.CodeDataFetchFailed, Message: "There is nothing to show."}}
+	return ending{reason: event.FinishStop, open: block.Error{Code: block.CodeDataFetchFailed, Message: noData}}
 }
 
 // finished reads a message that may be added to.

@@ -240,7 +240,7 @@ func (c *cards) why(ctx context.Context, err error) (block.Error, string) {
 	case own != nil && isCode(own.Code) && own.Message != "":
 		return block.Error{Code: own.Code, Message: own.Message, Retryable: own.Retryable}, CardFailed
 	}
-	return block.Error{Code: block.CodeDataFetchFailed, Message: "The data could not be fetched.", Retryable: true}, CardFailed
+	return block.Error{Code: block.CodeDataFetchFailed, Message: noData, Retryable: true}, CardFailed
 }
 
 // wait waits until every card has its data, or has failed.

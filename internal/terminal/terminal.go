@@ -175,10 +175,8 @@ func (r *Renderer) failed(b block.Block) []line {
 		text = t + ": " + text
 	}
 	if b.Err != nil {
-		if why := r.Code(b.Err.Code); why != "" {
+		if why := r.why(*b.Err); why != "" {
 			text += " " + why
-		} else if m := oneLine(b.Err.Message); m != "" {
-			text += " " + m
 		}
 		text += " (" + oneLine(b.Err.Code) + ")"
 	}
@@ -187,6 +185,16 @@ func (r *Renderer) failed(b block.Block) []line {
 		lines = append(lines, r.prose(b.Fallback)...)
 	}
 	return lines
+}
+
+// why words an error by its code. A code that a tool made up, and what a tool
+// says of data that it could not fetch, are told in the tool's own words.
+func (r *Renderer) why(e block.Error) string {
+	own := oneLine(e.Message)
+	if e.Code == block.CodeDataFetchFailed && own != "" && own != errorWords()[e.Code].English {
+		return own
+	}
+	return cmp.Or(r.Code(e.Code), own)
 }
 
 // fallback draws the words that stand for a block.

@@ -2,6 +2,8 @@ import type { Block } from "@inlay-ui/client";
 import { act, cleanup, fireEvent, screen, within } from "@testing-library/react";
 import { useMemo } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import errors from "../../../../schema/errors.json";
+import { errorText, translator } from "../src/i18n/index.ts";
 import { type BlockProps, BlockView, defineRenderer, useBlockMenu } from "../src/index.ts";
 import { block, show } from "./help.tsx";
 
@@ -196,11 +198,30 @@ describe("BlockView", () => {
   });
 
   test("a failed refresh keeps the drawing and says so", () => {
-    const error = { code: "DATA_FETCH_FAILED", message: "x", retryable: true };
+    const error = {
+      code: "DATA_FETCH_FAILED",
+      message: "The data could not be fetched.",
+      retryable: true,
+    };
     show(view(block({ error })), { blocks: { demo } });
     expect(screen.getByText("drawn")).toBeTruthy();
     expect(screen.getByText("Not refreshed: The data could not be loaded.")).toBeTruthy();
     expect(screen.getByRole("button", { name: "Try again" })).toBeTruthy();
+  });
+
+  test("what a tool says of its data is shown in its own words, in every language", () => {
+    const error = { code: "DATA_FETCH_FAILED", message: "There are no sales in 2019Q3." };
+    for (const lang of ["en", "zh"]) {
+      const t = translator(lang);
+      expect(errorText(t, error.code, error.message)).toBe(error.message);
+      // What the server says for a tool without words is worded here.
+      expect(errorText(t, error.code, errors.DATA_FETCH_FAILED.en)).toBe(
+        t("chat.error.DATA_FETCH_FAILED"),
+      );
+      expect(errorText(t, "TOOL_TIMEOUT", "context deadline exceeded")).toBe(
+        t("chat.error.TOOL_TIMEOUT"),
+      );
+    }
   });
 
   test("bare text has no frame, also when it was interrupted", () => {

@@ -48,9 +48,16 @@ export function translator(lang: string, own?: Words): Translate {
   };
 }
 
-/** Words an error by its code; one that a tool made up is told in the tool's own words. */
+/** What the server says of missing data when the tool has said nothing of it. */
+const unworded = "The data could not be fetched.";
+
+/**
+ * Words an error by its code. A code that a tool made up, and what a tool says
+ * of data that it could not fetch, are told in the tool's own words.
+ */
 export function errorText(t: Translate, code: string, message?: string): string {
   const key = `chat.error.${code}`;
   const text = t(key);
+  if (code === "DATA_FETCH_FAILED" && message && message !== unworded) return message;
   return text === key ? message || t("chat.error.other", { code }) : text;
 }
