@@ -98,7 +98,12 @@ describe("what the server writes", () => {
     for (const one of mixed) shuffled.reader.push(one);
     expect(shuffled.problems).toEqual([]);
     expect(shuffled.reader.message).toEqual(reader.message);
-    for (const each of [reader, resumed.reader, shuffled.reader]) each.close();
+
+    // And every card that the server writes has its record.
+    const strict = reading({ onlyRecords: true });
+    for (const one of all) strict.reader.push(one);
+    expect(strict.reader.message.blocks).toEqual(reader.message.blocks);
+    for (const each of [reader, resumed.reader, shuffled.reader, strict.reader]) each.close();
   });
 
   test("a card has the place of its fence, and its own data", async () => {
@@ -119,6 +124,36 @@ describe("what the server writes", () => {
     expect(tools).toEqual({
       call_1: { name: "show_sales_chart", title: "Sales", status: "ok", durationMs: 85 },
     });
+  });
+
+  test("with onlyRecords, what the model wrote as code is no card", () => {
+    const chart = '```Chart\n{"type":"bar"}\n```\n';
+    const named = '```Chart@1 id=b_1\n{"type":"bar"}\n```\n';
+    const real = '```Chart@1 id=b_2\n{"type":"line"}\n```\n';
+    const reader = new CardMessageReader({
+      cards: names,
+      placeholders: ["TrainCard"],
+      onlyRecords: true,
+    });
+    const drawn = () => reader.message.blocks.map((b) => [b.type, b.status, b.payload]);
+    const record = { id: "b_2", type: "Chart", schemaVersion: "1.0", data: { type: "line" } };
+    reader.push(packet(1, "full", { markdown: "", cards: {} }));
+    reader.push(append(2, `${chart}${named}${real}[(TrainCard:G1)]\n`));
+    expect(drawn()).toEqual([
+      ["text", "done", chart],
+      ["chart", "loading", undefined],
+      ["chart", "loading", undefined],
+      ["text", "done", "[(TrainCard:G1)]"],
+    ]);
+    reader.push(packet(3, "card", record));
+    reader.push(packet(4, "done", { finishReason: "stop" }));
+    expect(drawn()).toEqual([
+      ["text", "done", chart],
+      ["text", "done", named],
+      ["chart", "done", { type: "line" }],
+      ["text", "done", "[(TrainCard:G1)]"],
+    ]);
+    reader.close();
   });
 
   test("a card that is loading is one with nothing in it", async () => {

@@ -118,6 +118,11 @@ export interface CardReaderOptions extends Omit<MarkupOptions, "prefix"> {
    * missing. Without it a gap stays until a `full` comes.
    */
   fetchFull?(messageId: string, signal: AbortSignal): Promise<unknown>;
+  /**
+   * Only what the server has a record of is a card, as it is with a server of
+   * Inlay: what else looks like one in the text is code that the model wrote.
+   */
+  onlyRecords?: boolean;
   /** Called after each change. */
   onChange?(message: CardMessage): void;
   onProblem?(problem: CardProblem): void;
@@ -495,7 +500,13 @@ export class CardMessageReader {
     if (!origin) return block;
     if (record) return blockOf(record, this.#options);
     const { id, status, payload, fallback = "" } = block;
-    if (origin.syntax === "fence" && !listed(this.#options, origin.name)) {
+    const { onlyRecords } = this.#options;
+    if (onlyRecords && origin.syntax === "fence" && origin.meta.id && !ended) {
+      // Its record comes after its fence.
+      const { payload: _, ...waits } = block;
+      return { ...waits, id: origin.meta.id, status: "loading" };
+    }
+    if (onlyRecords || (origin.syntax === "fence" && !listed(this.#options, origin.name))) {
       const open = status === "loading";
       const text = open ? "" : fallback;
       return {
