@@ -188,7 +188,7 @@ func TestProxyOfASystemThatKnows(t *testing.T) {
 		"```chart\n" + `{"version":1,"type":"bar","x":{"field":"region"},"series":[{"field":"amount","name":"Sales"}],"data":[{"region":"East","amount":320}]}` + "\n```\n"
 	b := newBackend(t, inPieces(fences, 9))
 	m := proxied(t, textAt(b), false).question("", "Hello")
-	if got := strings.ReplaceAll(m.shape(), "app.", ""); got != "product_card product_card text hotel_card product_list chart" || string(m.Blocks[0].Payload) != `{"title":"Sample watch"}` || strings.Contains(fmt.Sprintf("%s", m.Blocks[4].Payload), "price") {
+	if got := strings.ReplaceAll(m.shape(), "app.", ""); got != "product_card product_card text hotel_card product_list chart" || string(m.Blocks[0].Payload) != `{"title":"Sample watch"}` || strings.Contains(string(m.Blocks[4].Payload), "price") {
 		t.Errorf("not believed: %s %+v", got, m)
 	}
 	m = proxied(t, textAt(b), true).question("", "Hello")
@@ -296,12 +296,14 @@ func TestProxyFailures(t *testing.T) {
 		code   string
 		shape  string
 	}{
-		{"down", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", 503) }, "model_unavailable", ""},
+		{"down", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }, "model_unavailable", ""},
 		{"a page", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<html>")
 		}, "model_bad_response", ""},
-		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", 307) }, "model_bad_request", ""},
+		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/", http.StatusTemporaryRedirect)
+		}, "model_bad_request", ""},
 		{"an error in the stream", func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, "data: Half\n\nevent: error\ndata: {\"message\":\"it broke\"}\n\n")
 		}, "model_unavailable", "text"},

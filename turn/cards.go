@@ -499,6 +499,7 @@ func (c *cards) written() *written {
 // they can be read from their blocks.
 func (w written) since(blocks []block.Block, source func(b block.Block) string) string {
 	var out strings.Builder
+	text, cards := w.Text, w.Blocks // still to be passed over
 	for _, b := range blocks {
 		switch {
 		case isModelText(b):
@@ -506,12 +507,12 @@ func (w written) since(blocks []block.Block, source func(b block.Block) string) 
 			if json.Unmarshal(b.Payload, &s) != nil {
 				continue
 			}
-			skip := min(w.Text, len(s))
-			w.Text -= skip
+			skip := min(text, len(s))
+			text -= skip
 			out.WriteString(s[skip:])
 		case b.Meta != nil && b.Meta.Producer == emit.ProducerMarkup:
-			if w.Blocks > 0 {
-				w.Blocks--
+			if cards > 0 {
+				cards--
 				continue
 			}
 			out.WriteString(source(b))
