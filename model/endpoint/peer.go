@@ -124,17 +124,17 @@ func Host(address string) string {
 	return u.Host
 }
 
-// Peer is the other side of a request, as errors speak of it.
-type Peer struct {
-	Host string
-	// Idle is how long it may be silent.
-	Idle time.Duration
-	// Redact takes secrets out of a text.
-	Redact func(text string) string
+// peer is the other side of a request, as errors speak of it.
+type peer struct {
+	host string
+	// idle is how long it may be silent.
+	idle time.Duration
+	// redact takes secrets out of a text.
+	redact func(text string) string
 }
 
-// Refusal reads an answer that is not 200.
-func (p Peer) Refusal(resp *http.Response) error {
+// refusal reads what is no answer by its status.
+func (p peer) refusal(resp *http.Response) error {
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		return &model.Error{
 			Code: model.CodeBadRequest, Status: resp.StatusCode,
@@ -148,21 +148,21 @@ func (p Peer) Refusal(resp *http.Response) error {
 		e.Message = ""
 	}
 	failed := e.Model(resp.StatusCode)
-	failed.Message = p.Redact(failed.Message)
+	failed.Message = p.redact(failed.Message)
 	failed.RetryAfter = RetryAfter(resp.Header, time.Now())
 	return failed
 }
 
-// Failure words an error of the connection. ctx is the caller's, inner what
+// failure words an error of the connection. ctx is the caller's, inner what
 // Silence ends.
-func (p Peer) Failure(ctx, inner context.Context, err error) error {
+func (p peer) failure(ctx, inner context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("model: %w", ctx.Err())
 	}
 	if errors.Is(context.Cause(inner), errSilent) {
 		return &model.Error{
 			Code: model.CodeTimeout, Retryable: true, Err: errSilent,
-			Message: fmt.Sprintf("%s sent nothing for %s", p.Host, p.Idle),
+			Message: fmt.Sprintf("%s sent nothing for %s", p.host, p.idle),
 		}
 	}
 	var wrapped *url.Error
@@ -172,14 +172,14 @@ func (p Peer) Failure(ctx, inner context.Context, err error) error {
 	var certificate *tls.CertificateVerificationError
 	return &model.Error{
 		Code:      model.CodeUnavailable,
-		Message:   p.Redact(fmt.Sprintf("%s: %v", p.Host, err)),
+		Message:   p.redact(fmt.Sprintf("%s: %v", p.host, err)),
 		Retryable: !errors.As(err, &certificate),
 	}
 }
 
-// Drain reads the little that may follow an answer, so that the connection
+// drain reads the little that may follow an answer, so that the connection
 // can be used again, but does not wait for an endpoint that keeps it open.
-func Drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
+func drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	limit := time.AfterFunc(time.Second, func() { cancel(nil) })
 	defer limit.Stop()
 	defer cancel(nil)

@@ -1,12 +1,12 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -142,63 +142,15 @@ func (c *Client) stream(ctx context.Context, name string, req model.Request, on 
 		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: err.Error(), Err: err}
 	}
 
-	inner, cancel := context.WithCancelCause(ctx)
-	finished := false // the connection goes on to be drained after the return
-	defer func() {
-		if !finished {
-			cancel(nil)
-		}
-	}()
-	silence := endpoint.NewSilence(c.idle, cancel)
-	defer silence.Stop()
-
-	hreq, err := http.NewRequestWithContext(inner, http.MethodPost, c.url(name), bytes.NewReader(body))
-	if err != nil {
-		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: "the request could not be built"}
-	}
-	hreq.Header.Set("Content-Type", "application/json")
-	hreq.Header.Set("Accept", "text/event-stream")
-	redact, err := c.authorize(ctx, hreq.Header)
-	if err != nil {
-		return model.Response{}, err
-	}
-
-	peer := endpoint.Peer{Host: c.endpoint.Host, Idle: c.idle, Redact: redact}
-	start := time.Now()
-	hresp, err := c.http.Do(hreq)
-	if err != nil {
-		return model.Response{}, peer.Failure(ctx, inner, err)
-	}
-	if hresp.StatusCode != http.StatusOK {
-		defer hresp.Body.Close()
-		return model.Response{}, peer.Refusal(hresp)
-	}
-
-	var first time.Duration
-	r := newReader(c.profile, req.Tools, func(d model.Delta) error {
-		if first == 0 {
-			first = time.Since(start)
-		}
-		return on(d)
-	}, newCallID)
-	r.heard, r.finished = silence.Data, silence.Finished
-	resp, err := r.read(silence.Watch(hresp.Body))
-	resp.FirstToken = first
-	if err == nil && resp.Finish != model.FinishIncomplete {
-		finished = true
-		go endpoint.Drain(hresp.Body, cancel)
-		return resp, nil
-	}
-	hresp.Body.Close()
-	var known *model.Error
-	switch {
-	case err == nil || r.refused:
-	case errors.As(err, &known):
-		known.Message = redact(known.Message)
-	default:
-		err = peer.Failure(ctx, inner, err)
-	}
-	return resp, err
+	return endpoint.Exchange{
+		HTTP: c.http, URL: c.url(name), Host: c.endpoint.Host, Body: body, Idle: c.idle, Authorize: c.authorize,
+		Accept: "text/event-stream",
+		Read: func(_ http.Header, answer io.Reader, silence *endpoint.Silence, on func(model.Delta) error) (model.Response, error) {
+			r := newReader(c.profile, req.Tools, on, newCallID)
+			r.heard, r.finished = silence.Data, silence.Finished
+			return r.read(answer)
+		},
+	}.Run(ctx, on)
 }
 
 // url is where completions of the named model are.

@@ -1,10 +1,10 @@
 package textstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -152,59 +152,13 @@ func (c *Client) Stream(ctx context.Context, req model.Request, on func(model.De
 	if err != nil {
 		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: err.Error(), Err: err}
 	}
-	inner, cancel := context.WithCancelCause(ctx)
-	finished := false // the connection goes on to be drained after the return
-	defer func() {
-		if !finished {
-			cancel(nil)
-		}
-	}()
-	silence := endpoint.NewSilence(c.idle, cancel)
-	defer silence.Stop()
-	hreq, err := http.NewRequestWithContext(inner, http.MethodPost, c.url.String(), bytes.NewReader(raw))
-	if err != nil {
-		return model.Response{}, &model.Error{Code: model.CodeBadRequest, Message: "the request could not be built"}
-	}
-	hreq.Header.Set("Content-Type", "application/json")
-	hreq.Header.Set("Accept", "text/event-stream, text/plain;q=0.9, application/json;q=0.5")
-	redact, err := c.authorize(ctx, hreq.Header)
-	if err != nil {
-		return model.Response{}, err
-	}
-
-	peer := endpoint.Peer{Host: c.url.Host, Idle: c.idle, Redact: redact}
-	start := time.Now()
-	hresp, err := c.http.Do(hreq)
-	if err != nil {
-		return model.Response{}, peer.Failure(ctx, inner, err)
-	}
-	if hresp.StatusCode < 200 || hresp.StatusCode > 299 {
-		defer hresp.Body.Close()
-		return model.Response{}, peer.Refusal(hresp)
-	}
-	var first time.Duration
-	r := &reader{path: c.path, events: c.events, heard: silence.Data}
-	r.on = func(d model.Delta) error {
-		if first == 0 {
-			first = time.Since(start)
-		}
-		return on(d)
-	}
-	resp, err := r.read(hresp.Header.Get("Content-Type"), silence.Watch(hresp.Body))
-	resp.FirstToken = first
-	if err == nil && resp.Finish == model.FinishStop {
-		finished = true
-		go endpoint.Drain(hresp.Body, cancel)
-		return resp, nil
-	}
-	hresp.Body.Close()
-	var known *model.Error
-	switch {
-	case err == nil || r.refused:
-	case errors.As(err, &known):
-		known.Message = redact(known.Message)
-	default:
-		err = peer.Failure(ctx, inner, err)
-	}
-	return resp, err
+	return endpoint.Exchange{
+		HTTP: c.http, URL: c.url.String(), Host: c.url.Host, Body: raw, Idle: c.idle, Authorize: c.authorize,
+		Accept: "text/event-stream, text/plain;q=0.9, application/json;q=0.5",
+		Good:   func(status int) bool { return status >= 200 && status <= 299 },
+		Read: func(head http.Header, body io.Reader, silence *endpoint.Silence, on func(model.Delta) error) (model.Response, error) {
+			r := &reader{path: c.path, events: c.events, heard: silence.Data, on: on}
+			return r.read(head.Get("Content-Type"), body)
+		},
+	}.Run(ctx, on)
 }
