@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -88,26 +87,11 @@ func TestCardsOfThePage(t *testing.T) {
 	if !slices.Equal(syntaxes, []string{"fence", "placeholder", "tag"}) {
 		t.Errorf("%v", syntaxes)
 	}
-	cfg.Data, cfg.Log.Level, cfg.Limits.OptionalBlocks = t.TempDir(), "error", 3
-	cfg.LLM = answering(text)
-	app, err := inlay.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := app.Handler(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := app.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	srv := httptest.NewServer(h)
-	defer srv.Close()
+	cfg.Limits.OptionalBlocks, cfg.LLM = 3, answering(text)
+	url := serve(t, cfg)
 	ask := func(method, path, body string) (http.Header, []byte) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

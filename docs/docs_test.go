@@ -165,25 +165,32 @@ func TestFirstTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg.Data, cfg.Log.Level = t.TempDir(), "error"
-			app, err := inlay.New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := app.Handler(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := app.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			srv := httptest.NewServer(h)
-			defer srv.Close()
-			wantChart(t, srv.URL)
+			wantChart(t, serve(t, cfg))
 		})
 	}
+}
+
+// serve runs an installation until the test ends, in a directory of its own, and
+// returns its address.
+func serve(t *testing.T, cfg inlay.Config) string {
+	t.Helper()
+	cfg.Data, cfg.Log.Level = t.TempDir(), "error"
+	app, err := inlay.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := app.Handler(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(h)
+	t.Cleanup(func() {
+		srv.Close()
+		if err := app.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return srv.URL
 }
 
 // wantChart asks for the sales of a quarter and expects a chart with figures.

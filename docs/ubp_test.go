@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,22 +78,7 @@ func TestBlockProtocolExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Data, cfg.Log.Level = t.TempDir(), "error"
-	app, err := inlay.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := app.Handler(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := app.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	srv := httptest.NewServer(h)
-	defer srv.Close()
+	url := serve(t, cfg)
 
 	asks, shown := examples(t, "sh ubp"), examples(t, "text ubp")
 	if len(asks) != 3 || len(shown) != 1 {
@@ -104,7 +88,7 @@ func TestBlockProtocolExample(t *testing.T) {
 		t.Helper()
 		e := asks[i]
 		e.text = strings.NewReplacer(old...).Replace(e.text)
-		resp, err := http.DefaultClient.Do(curl(t, e, srv.URL))
+		resp, err := http.DefaultClient.Do(curl(t, e, url))
 		if err != nil {
 			t.Fatal(err)
 		}
