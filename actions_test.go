@@ -58,6 +58,12 @@ func start(t *testing.T, cfg inlay.Config, add func(*inlay.App) error) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, app)
+}
+
+// serve runs an App until the test ends.
+func serve(t *testing.T, app *inlay.App) *house {
+	t.Helper()
 	h, err := app.Handler(context.Background())
 	if err != nil {
 		t.Fatal(err)

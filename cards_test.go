@@ -124,41 +124,19 @@ func blocksOf(t *testing.T, cfg inlay.Config, llm model.Model, prepare ...func(a
 			t.Fatal(err)
 		}
 	}
-	h, err := app.Handler(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	h := serve(t, app)
+	status, head, raw := h.call("POST", "/v1/chat", map[string]any{"input": map[string]string{"text": "go"}})
+	if status != http.StatusOK {
+		t.Fatalf("/v1/chat: %d %s", status, raw)
 	}
-	defer func() {
-		if err := app.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	srv := httptest.NewServer(h)
-	defer srv.Close()
-	var msg string
-	do := func(method, path, body string) []byte {
-		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		raw, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d %s %v", path, resp.StatusCode, raw, err)
-		}
-		msg = resp.Header.Get("X-Message-Id")
-		return raw
+	msg := head.Get("X-Message-Id")
+	if status, _, raw = h.call("GET", "/v1/messages/"+msg, nil); status != http.StatusOK {
+		t.Fatalf("/v1/messages/%s: %d %s", msg, status, raw)
 	}
-	do("POST", "/v1/chat", `{"input":{"text":"go"}}`)
 	var m struct {
 		Blocks []map[string]any `json:"blocks"`
 	}
-	if err := json.Unmarshal(do("GET", "/v1/messages/"+msg, ""), &m); err != nil {
+	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatal(err)
 	}
 	return m.Blocks

@@ -3,9 +3,7 @@ package inlay_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -65,41 +63,20 @@ func askWith(t *testing.T, cfg inlay.Config, w *witness) (stream string, allow i
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := app.Handler(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := app.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	srv := httptest.NewServer(h)
-	defer srv.Close()
-	get := func(method, path, body string) []byte {
-		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("X-Blocks", block.FeatureRecommendationName+"@1")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		got, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d %s, %v", path, resp.StatusCode, got, err)
+	h := serve(t, app)
+	get := func(method, path string, body any) []byte {
+		status, _, got := h.call(method, path, body, "X-Blocks", block.FeatureRecommendationName+"@1")
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, status, got)
 		}
 		return got
 	}
-	stream = string(get(http.MethodPost, "/v1/chat", `{"input":{"text":"Where are my orders?"}}`))
+	stream = string(get(http.MethodPost, "/v1/chat", map[string]any{"input": map[string]string{"text": "Where are my orders?"}}))
 	var config struct {
 		Allow      inlay.AllowConfig
 		SampleData bool
 	}
-	if err := json.Unmarshal(get(http.MethodGet, "/v1/client-config", ""), &config); err != nil {
+	if err := json.Unmarshal(get(http.MethodGet, "/v1/client-config", nil), &config); err != nil {
 		t.Fatal(err)
 	}
 	if with := cfg.Demo == nil || *cfg.Demo; config.SampleData != with {

@@ -2,7 +2,6 @@ package inlay_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -81,18 +80,7 @@ func proxied(t *testing.T, cfg inlay.Config, ownData bool) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := app.Handler(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(h)
-	t.Cleanup(func() {
-		srv.Close()
-		if err := app.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &house{t, app, srv.URL}
+	return serve(t, app)
 }
 
 func textAt(b *backend) inlay.Config {
