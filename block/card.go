@@ -228,6 +228,11 @@ func checkCardList(payload json.RawMessage) error {
 	if err := decodePayload(payload, &l); err != nil {
 		return &SchemaError{Violations: []Violation{{Message: err.Error()}}}
 	}
+	return l.check()
+}
+
+// check judges what a schema cannot say of a list.
+func (l CardList) check() error {
 	var v violations
 	var ids unique
 	for i, it := range l.Items {

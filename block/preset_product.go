@@ -2,8 +2,9 @@ package block
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
+
+	"github.com/inlay-ui/inlay/internal/jsonx"
 )
 
 // ProductCard is the payload of the preset app.product_card. What comes after
@@ -86,10 +87,23 @@ func linkTo(label, url string) string {
 	return "[" + markdownText(oneLine(label)) + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E", "\n", "", "\r", "").Replace(url) + ">)"
 }
 
-// ProductList is the payload of the preset app.product_list.
+// ProductList is the payload of the preset app.product_list. Total and Page are
+// the shop's to say.
 type ProductList struct {
-	Title string        `json:"title,omitempty"`
-	Items []ProductCard `json:"items"`
+	Title  string            `json:"title,omitempty"`
+	Layout string            `json:"layout,omitempty"` // carousel (the default), list or grid
+	Items  []ProductListItem `json:"items"`
+	// Total is how many products there are in all, when these are not all.
+	Total int           `json:"total,omitempty"`
+	Page  *CardListPage `json:"page,omitempty"`
+}
+
+// ProductListItem is a product of a list.
+type ProductListItem struct {
+	ProductCard
+	// Actions are those of the block that are shown on this product. They are the
+	// shop's to say.
+	Actions []CardItemAction `json:"actions,omitempty"`
 }
 
 func productListType() Type {
@@ -108,30 +122,54 @@ func productListType() Type {
 		}
 		return strings.Join(lines, "\n")
 	}
-	t.Check = checkProductList
+	t.Clean = cleanProductList
+	t.Check = func(payload json.RawMessage) error {
+		var l ProductList
+		if err := decodePayload(payload, &l); err != nil {
+			return &SchemaError{Violations: []Violation{{Message: err.Error()}}}
+		}
+		return l.list().check()
+	}
 	return t
 }
 
-func checkProductList(payload json.RawMessage) error {
-	var l ProductList
-	if err := decodePayload(payload, &l); err != nil {
-		return &SchemaError{Violations: []Violation{{Message: err.Error()}}}
+// cleanProductList writes the actions of products by their id: shops that have
+// an action of their own in mind write {"type": "api", "name": …, "params": …}.
+func cleanProductList(payload json.RawMessage) (json.RawMessage, error) {
+	var root any
+	if decodePayload(payload, &root) != nil {
+		return payload, nil
 	}
-	var v violations
-	var ids unique
-	for i, p := range l.Items {
-		if p.ID != "" {
-			ids.check(&v, fmt.Sprintf("/items/%d/id", i), p.ID)
+	list, _ := root.(map[string]any)
+	items, _ := list["items"].([]any)
+	changed := false
+	for _, one := range items {
+		item, _ := one.(map[string]any)
+		actions, _ := item["actions"].([]any)
+		for i, one := range actions {
+			a, _ := one.(map[string]any)
+			name, ok := a["name"].(string)
+			if !ok || a["id"] != nil {
+				continue
+			}
+			placed := map[string]any{"id": name}
+			if params, ok := a["params"]; ok {
+				placed["params"] = params
+			}
+			actions[i], changed = placed, true
 		}
 	}
-	return v.err()
+	if !changed {
+		return payload, nil
+	}
+	return jsonx.Marshal(root)
 }
 
 // list is the list as a list of cards.
 func (l ProductList) list() CardList {
-	list := CardList{Title: l.Title}
+	list := CardList{Title: l.Title, Layout: l.Layout, Total: l.Total, Page: l.Page}
 	for _, p := range l.Items {
-		list.Items = append(list.Items, CardListItem{ID: p.ID, Card: p.card()})
+		list.Items = append(list.Items, CardListItem{ID: p.ID, Card: p.card(), Actions: p.Actions})
 	}
 	return list
 }

@@ -124,10 +124,36 @@ func TestPresetsRefuse(t *testing.T) {
 		{"app.product_card", `{"id":"a","title":"A","colour":"red"}`},
 		{"app.product_list", `{"items":[]}`},
 		{"app.product_list", `{"items":[{"id":"a","title":"A"},{"id":"a","title":"B"}]}`},
+		{"app.product_list", `{"layout":"heap","items":[{"title":"A"}]}`},
+		{"app.product_list", `{"items":[{"title":"A"},{"title":"B"}],"total":1}`},
+		{"app.product_list", `{"items":[{"title":"A","actions":[{"id":"add"},{"id":"add"}]}]}`},
+		{"app.product_list", `{"items":[{"title":"A","actions":[{"id":"add","params":{"deep":{}}}]}]}`},
 		{"app.train_card", `{"id":"G1"}`},
 	} {
 		if r.Validate(c[0], 1, json.RawMessage(c[1])) == nil {
 			t.Errorf("%s takes %s", c[0], c[1])
 		}
+	}
+}
+
+// A list says how it is laid out, how many there are in all and what can be done
+// with each product; what can be done is the server's to say.
+func TestProductListActions(t *testing.T) {
+	r := presets(t)
+	written := json.RawMessage(`{"layout":"grid","items":[{"id":"a","title":"A","price":1.50,"actions":[{"type":"api","name":"addToCart","params":{"itemId":"a"}},{"id":"keep"}]}],"total":12,"page":{"cursor":"1"}}`)
+	const want = `{"items":[{"actions":[{"id":"addToCart","params":{"itemId":"a"}},{"id":"keep"}],"id":"a","price":1.50,"title":"A"}],"layout":"grid","page":{"cursor":"1"},"total":12}`
+	clean, err := r.Clean("app.product_list", 1, written)
+	if err != nil || string(clean) != want {
+		t.Errorf("%v: %s", err, clean)
+	}
+	if err := r.Validate("app.product_list", 1, clean); err != nil {
+		t.Error(err)
+	}
+	if again, err := r.Clean("app.product_list", 1, clean); err != nil || string(again) != want {
+		t.Errorf("the second time: %v: %s", err, again)
+	}
+	typ, _ := r.Lookup("app.product_list", 1)
+	if got := typ.Fallback(clean); !strings.Contains(got, "11") {
+		t.Errorf("what is left out is not counted: %q", got)
 	}
 }
