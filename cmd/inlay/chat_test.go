@@ -59,6 +59,20 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 	}
 }
 
+// TestChatShowsCards: a terminal draws the cards that come with the product, and
+// so its model is told of them and the cards are filled.
+func TestChatShowsCards(t *testing.T) {
+	data := t.TempDir()
+	out, side, err := runChat(t, chatCmd{Question: "Recommend a running watch", Data: data, Lang: "en", Width: 100}, "")
+	if err != nil || !strings.Contains(out, "│ Sample watch Run") || !strings.Contains(out, "699 CNY") || strings.Contains(out, "ProductCard") {
+		t.Errorf("%v\n%s\n%s", err, out, side)
+	}
+	out, side, err = runChat(t, chatCmd{Question: "明天去上海的高铁", Data: data, Lang: "zh", Width: 100}, "")
+	if err != nil || !strings.Contains(out, "│ S101 ") || !strings.Contains(out, "│ 二等座") {
+		t.Errorf("%v\n%s\n%s", err, out, side)
+	}
+}
+
 func TestChatNamesTheCure(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -91,7 +91,7 @@ func (r *Renderer) Choices(b block.Block) []Choice {
 			c.question()
 		case "tree":
 			c.tree()
-		case "card_list":
+		case "card_list", productListName:
 			c.cards()
 		case "chart":
 			c.chart()
@@ -117,6 +117,9 @@ type chooser struct {
 func (c *chooser) name() string {
 	var p struct{ Title, Caption, Prompt, Name string }
 	_ = json.Unmarshal(c.b.Payload, &p)
+	if t, ok := c.r.trip(c.b); ok {
+		p.Title = t.title()
+	}
 	return clip(cmp.Or(oneLine(p.Title), oneLine(p.Caption), oneLine(p.Prompt), oneLine(p.Name), title(c.b), oneLine(c.b.Type)), 40)
 }
 
@@ -362,7 +365,12 @@ func (c *chooser) question() {
 }
 
 func (c *chooser) cards() {
-	var l cardList
+	var l struct {
+		Items []struct {
+			Title   string   `json:"title"`
+			Actions []placed `json:"actions"`
+		} `json:"items"`
+	}
 	if !decode(c.b.Payload, &l) {
 		return
 	}

@@ -30,9 +30,13 @@ type galleryFile struct {
 // gallery reads the blocks that every renderer is held to.
 func gallery(t testing.TB) []galleryFile {
 	t.Helper()
-	paths, err := filepath.Glob("../../testdata/gallery/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no gallery: %v", err)
+	var paths []string
+	for _, dir := range []string{"../../testdata/gallery/*.json", "../../testdata/gallery/cards/*.json"} {
+		found, err := filepath.Glob(dir)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no gallery in %s: %v", dir, err)
+		}
+		paths = append(paths, found...)
 	}
 	files := make([]galleryFile, len(paths))
 	for i, p := range paths {
@@ -70,7 +74,7 @@ func TestGallery(t *testing.T) {
 				}
 			}
 		}
-		for _, typ := range block.Builtins() {
+		for _, typ := range append(block.Builtins(), block.Presets()...) {
 			if !seen[typ.Name] {
 				t.Errorf("%s is not drawn", typ.Name)
 			}
@@ -120,19 +124,56 @@ func TestChinese(t *testing.T) {
 }
 
 // TestEveryTypeIsDeclared: what is declared is what is drawn, and of the
-// built-in types only the one that needs a browser's library is left out.
+// built-in types and the presets only the one that needs a browser's library is
+// left out.
 func TestEveryTypeIsDeclared(t *testing.T) {
 	tokens := strings.Join(Declaration(), ",")
 	if _, rejected := block.ParseTokens(tokens, false); len(rejected) > 0 {
 		t.Errorf("rejected: %v", rejected)
 	}
-	for _, typ := range block.Builtins() {
+	for _, typ := range append(block.Builtins(), block.Presets()...) {
 		name := typ.Name
 		if !strings.Contains(name, ".") {
 			name = "inlay." + name
 		}
 		if got := strings.Contains(","+tokens+",", ","+name+"@1,"); got == (typ.Name == "echarts_raw") {
 			t.Errorf("%s: declared %v", typ.Name, got)
+		}
+	}
+}
+
+// TestPresetCards: the figures of a preset are drawn in the reader's language, and
+// what can be done with it, or with one of its products, has a number.
+func TestPresetCards(t *testing.T) {
+	for _, c := range []struct {
+		lang, file, name string
+		want             []string
+	}{
+		{"en", "app.product_card", "product", []string{"699 CNY (before 799.5 CNY)", "[120 in stock]", "https://shop.example.com/p/12345", ":1 Add to basket", ":2 Similar ones"}},
+		{"zh", "app.product_card", "zh", []string{"[仅剩 3 件]", "限时优惠", ":1 加入购物车"}},
+		{"en", "app.product_list", "actions", []string{"2 of 9", ":1 Add to basket — Sample watch Run", ":2 Add to basket — Sample watch Trail"}},
+		{"en", "app.train_card", "train", []string{"G1234 Hangzhou East → Shanghai Hongqiao  [On time]", "10:00 – 11:05", "1 h 5 min", "117 CNY · 6 left", "219.5 CNY · Sold out", ":1 Book a seat — G1234 Hangzhou East"}},
+		{"zh", "app.train_card", "zh", []string{"[晚点]", "1 小时 5 分钟", "商务座"}},
+		{"en", "app.flight_card", "flight", []string{"XX123 ", ":1 Book"}},
+		{"en", "app.hotel_card", "hotel", []string{"Sample Inn", "Check-in", ":1 Book a room"}},
+	} {
+		r := New(Options{Width: 100, Lang: c.lang})
+		out := ""
+		for _, f := range gallery(t) {
+			for _, one := range f.Cases {
+				if f.Type != c.file || one.Name != c.name {
+					continue
+				}
+				out = r.Block(one.Block)
+				for i, ch := range r.Choices(one.Block) {
+					out += r.ChoiceLine(fmt.Sprintf(":%d", i+1), ch)
+				}
+			}
+		}
+		for _, w := range c.want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%s/%s lacks %q:\n%s", c.file, c.name, w, out)
+			}
 		}
 	}
 }

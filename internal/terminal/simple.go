@@ -296,7 +296,11 @@ func (r *Renderer) leads(a block.RecommendationAction) string {
 var tones = map[string]Style{"info": Accent, "success": Success, "warning": Warning, "danger": Danger}
 
 func (r *Renderer) card(c block.Card) []line {
-	in := r.narrower(2)
+	return bar(r.narrower(2).inside(c), Dim)
+}
+
+// inside are the lines of a card.
+func (in *Renderer) inside(c block.Card) []line {
 	spans := []span{{oneLine(c.Title), Bold}}
 	if s := c.Status; s != nil && oneLine(s.Label) != "" {
 		spans = append(spans, span{"  [" + oneLine(s.Label) + "]", tones[s.Tone]})
@@ -306,18 +310,18 @@ func (r *Renderer) card(c block.Card) []line {
 		lines = append(lines, wrap([]span{{s, Dim}}, in.width)...)
 	}
 	if i := c.Image; i != nil {
-		lines = append(lines, wrap([]span{{"[" + r.say("image") + "] ", Dim}, {cmp.Or(oneLine(i.Alt), r.say("unnamed")), Dim}}, in.width)...)
+		lines = append(lines, wrap([]span{{"[" + in.say("image") + "] ", Dim}, {cmp.Or(oneLine(i.Alt), in.say("unnamed")), Dim}}, in.width)...)
 	}
 	var pairs [][2]string
 	for _, f := range c.Fields {
-		pairs = append(pairs, [2]string{oneLine(f.Label), r.value(f.Value,
+		pairs = append(pairs, [2]string{oneLine(f.Label), in.value(f.Value,
 			block.NumberFormat{Format: f.Format, Currency: f.Currency, Decimals: f.Decimals, PercentBase: f.PercentBase}, f.Unit)})
 	}
 	lines = append(lines, in.pairs(pairs)...)
 	if c.Body != "" {
 		lines = append(lines, in.markdown(c.Body)...)
 	}
-	return bar(lines, Dim)
+	return lines
 }
 
 // pairs draws labels with their values beside them.
@@ -371,19 +375,24 @@ func drawCardList(r *Renderer, b block.Block) ([]line, bool) {
 	if !decode(b.Payload, &l) {
 		return nil, false
 	}
-	lines := r.heading(l.Title, "")
-	shown := min(len(l.Items), maxCards)
-	for i, it := range l.Items[:shown] {
+	return r.several(l.Title, len(l.Items), l.Total, func(i int) []line { return r.card(l.Items[i].Card) }), true
+}
+
+// several draws n cards below each other, of total.
+func (r *Renderer) several(title string, n, total int, card func(i int) []line) []line {
+	lines := r.heading(title, "")
+	shown := min(n, maxCards)
+	for i := range shown {
 		if i > 0 {
 			lines = append(lines, nil)
 		}
-		lines = append(lines, r.card(it.Card)...)
+		lines = append(lines, card(i)...)
 	}
-	switch total := max(l.Total, len(l.Items)); {
+	switch total := max(total, n); {
 	case total == 0:
 		lines = append(lines, r.note("empty"))
 	case total > shown:
 		lines = append(lines, r.note("itemsOf", shown, total))
 	}
-	return lines, true
+	return lines
 }

@@ -87,6 +87,11 @@ func kinds() []kind {
 		{"steps", 1, drawSteps},
 		{"tree", 1, drawTree},
 		{block.FeatureRecommendationName, 1, drawRecommendation},
+		{productCardName, 1, drawProductCard},
+		{productListName, 1, drawProductList},
+		{trainCardName, 1, drawTrainCard},
+		{flightCardName, 1, drawFlightCard},
+		{hotelCardName, 1, drawHotelCard},
 	}
 }
 
