@@ -381,6 +381,7 @@ type Store interface {
 	Records
 	Actions
 	Assets
+	Aliases
 	// Ping checks that the backend can be written to.
 	Ping(ctx context.Context) error
 	Close() error

@@ -59,7 +59,7 @@ func (r *Runner) Follow(ctx context.Context, req FollowRequest, body func(ctx co
 // started names a group that follows others of its message.
 func (t *run) started() Started {
 	m := t.message
-	return Started{Msg: m.ID, Conversation: m.Conversation, User: m.Parent, After: t.last}
+	return Started{Msg: m.ID, Conversation: m.Conversation, User: m.Parent, Group: t.lease.Group, After: t.last}
 }
 
 // followed is the ending of a follow-up whose body returned err.

@@ -290,7 +290,7 @@ func (r *Runner) start(ctx context.Context, req Request) (Started, error) {
 			if !replay.Same {
 				return Started{}, &Error{Code: CodeKeyReused, Message: "The idempotency key was used for another request.", Msg: replay.Msg, Err: err}
 			}
-			return Started{Msg: replay.Msg, Conversation: replay.Conversation, User: replay.User, Joined: true}, nil
+			return Started{Msg: replay.Msg, Conversation: replay.Conversation, User: replay.User, Group: 1, Joined: true}, nil
 		}
 		var running *store.RunningError
 		if errors.As(err, &running) {
@@ -298,7 +298,7 @@ func (r *Runner) start(ctx context.Context, req Request) (Started, error) {
 		}
 		return Started{}, storeError("begin turn", err)
 	}
-	started := Started{Msg: msg, Conversation: b.Conversation.ID, User: b.Assistant.Parent}
+	started := Started{Msg: msg, Conversation: b.Conversation.ID, User: b.Assistant.Parent, Group: lease.Group}
 
 	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps, r.session(path))
 	t.given = req.History
@@ -468,6 +468,9 @@ func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []stor
 		}
 	case req.Conversation != "":
 		c, err := r.cfg.Store.Conversation(ctx, req.Owner, req.Conversation)
+		if req.NewConversation && errors.Is(err, store.ErrNotFound) {
+			break
+		}
 		if err != nil {
 			return b, nil, nil, storeError("read the conversation", err)
 		}

@@ -7,6 +7,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
@@ -91,6 +92,15 @@ type Request struct {
 	IdempotencyKey string
 	// Fingerprint is a digest of the request that the key stands for.
 	Fingerprint string
+	// NewConversation says that Conversation may name one that does not exist
+	// yet: it begins with this turn.
+	NewConversation bool
+	// Tools are what the client itself can run in this turn.
+	Tools []ClientTool
+	// Context is what the application says of where its user is.
+	Context []ContextEntry
+	// State is the application's state, any JSON; nil for none.
+	State json.RawMessage
 }
 
 // Started names what a request began.
@@ -99,7 +109,9 @@ type Started struct {
 	Conversation string
 	// User is the user message; that of the first request when joined.
 	User string
-	// After is the last seq before this group: its readers start there.
+	// Group is the number of the group that was begun, After the last seq before
+	// it: its readers start there.
+	Group int
 	After uint64
 	// Joined says that an earlier request with the same key began it.
 	Joined bool

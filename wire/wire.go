@@ -52,6 +52,10 @@ type Run struct {
 	// ThreadID and RunID are foreign ids; empty in our own dialects.
 	ThreadID string
 	RunID    string
+	// RunIDs are the foreign ids of single groups, for a client that gives one to
+	// each run. RunID is that of the first; a group without any has one made of
+	// the message's id and the group's number.
+	RunIDs map[int]string
 }
 
 // Encoder turns one message's events into frames for one View. It is used by

@@ -25,6 +25,7 @@ type records struct {
 	keys          map[key]begun
 	turns         map[string]store.TurnState
 	assets        map[string]*asset
+	aliases       map[aliasKey]alias
 	actions
 }
 
@@ -379,6 +380,11 @@ func (s *Store) drop(id string) {
 		}
 	}
 	s.dropActions(id)
+	for k, a := range s.aliases {
+		if a.Conversation == id {
+			delete(s.aliases, k)
+		}
+	}
 	for _, a := range s.assets {
 		a.gone = a.gone || a.Conversation == id
 	}

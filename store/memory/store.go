@@ -43,6 +43,7 @@ func NewAt(now func() time.Time) *Store {
 			keys:          map[key]begun{},
 			turns:         map[string]store.TurnState{},
 			assets:        map[string]*asset{},
+			aliases:       map[aliasKey]alias{},
 			actions: actions{
 				actionCalls: map[string]*actionCall{},
 				actionKeys:  map[key]string{},

@@ -274,10 +274,12 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	must(t, err)
 	_, _, err = s.FinishAction(ctx, ending(r.Call.ID, store.CallDone, time.Now()))
 	must(t, err)
+	_, err = s.PutAlias(ctx, store.Alias{Owner: alice, Dialect: "sample", Kind: store.AliasThread, Foreign: "t", ID: "c_1", Conversation: "c_1"})
+	must(t, err)
 	must(t, s.DeleteConversation(ctx, alice, "c_1"))
 	for _, table := range []string{
 		"conversations", "messages", "logs", "chunks", "block_calls", "trajectories", "idempotency", "feed",
-		"turn_states", "action_calls", "block_states",
+		"turn_states", "action_calls", "block_states", "aliases",
 	} {
 		var n int
 		must(t, s.scan(ctx, "SELECT count(*) FROM "+table, nil, &n))

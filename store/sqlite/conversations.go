@@ -155,6 +155,7 @@ func (s *Store) deleteConversation(t *tx, id string) error {
 		"DELETE FROM block_states WHERE message IN " + mine,
 		"DELETE FROM turn_states WHERE message IN " + mine,
 		"DELETE FROM action_calls WHERE conversation = ?",
+		"DELETE FROM aliases WHERE conversation = ?",
 		"UPDATE assets SET gone = 1 WHERE conversation = ?",
 		"DELETE FROM messages WHERE conversation = ?",
 		"DELETE FROM idempotency WHERE conversation = ?",
