@@ -1,8 +1,8 @@
 // Package schema holds what is published for other programs: the JSON Schemas
 // of blocks and events, and the list of error codes with words for people.
 //
-// blocks/ is a copy of the schemas that package block is built with, made by
-// go generate. The package imports nothing and must stay data.
+// blocks/ and presets/ are copies of the schemas that package block is built
+// with, made by go generate. The package imports nothing and must stay data.
 package schema
 
 import (
@@ -13,9 +13,9 @@ import (
 
 //go:generate go run ../internal/schemats/gen
 
-// Files holds blocks/, events.json and errors.json.
+// Files holds blocks/, presets/, events.json and errors.json.
 //
-//go:embed blocks/*.json events.json errors.json
+//go:embed blocks/*.json presets/*.json events.json errors.json
 var Files embed.FS
 
 // ErrorText is an error code in words.

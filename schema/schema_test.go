@@ -21,28 +21,30 @@ import (
 )
 
 func TestBlockSchemasArePublished(t *testing.T) {
-	names, err := fs.Glob(block.Schemas(), "*.json")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%v, %v", names, err)
-	}
-	published, err := fs.Glob(schema.Files, "blocks/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(published) != len(names) {
-		t.Errorf("published %v, want %v", published, names)
-	}
-	for _, name := range names {
-		want, err := fs.ReadFile(block.Schemas(), name)
+	for dir, files := range map[string]fs.FS{"blocks/": block.Schemas(), "presets/": block.PresetSchemas()} {
+		names, err := fs.Glob(files, "*.json")
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%v, %v", names, err)
+		}
+		published, err := fs.Glob(schema.Files, dir+"*.json")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := fs.ReadFile(schema.Files, "blocks/"+name)
-		if err != nil {
-			t.Fatal(err)
+		if len(published) != len(names) {
+			t.Errorf("published %v, want %v", published, names)
 		}
-		if string(got) != string(want) {
-			t.Errorf("blocks/%s is stale: run go generate ./schema", name)
+		for _, name := range names {
+			want, err := fs.ReadFile(files, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := fs.ReadFile(schema.Files, dir+name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != string(want) {
+				t.Errorf("%s%s is stale: run go generate ./schema", dir, name)
+			}
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/inlay-ui/inlay/block"
 )
 
 // lineWidth is where long unions are broken, as the formatter of the web code
@@ -62,40 +64,66 @@ func (o *ordered) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// TypeScript returns the declarations for every schema of the directory, whose
-// files are named "chart.v1.json". The map PayloadTypes leads from
-// "chart@1" to the payload's type.
-func TypeScript(files fs.FS) ([]byte, error) {
-	names, err := fs.Glob(files, "*.json")
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	var b, index bytes.Buffer
+// Set is a directory of schemas, whose files are named "chart.v1.json".
+type Set struct {
+	// Index is the name of the map that leads from "chart@1" to the payload's
+	// type, and About what is said of it.
+	Index, About string
+	Files        fs.FS
+}
+
+// TypeScript returns the declarations for every schema of the sets, and the map
+// of each. Schemas of all sets may share a type when they agree on it.
+func TypeScript(sets ...Set) ([]byte, error) {
+	var b bytes.Buffer
 	declared := make(map[string]string)
 	b.WriteString("// Generated from the JSON Schemas of the block payloads by `go generate ./schema`. Do not edit.\n")
-	index.WriteString("\n/** The payload of each built-in block type, by its capability. */\nexport interface PayloadTypes {\n")
-	for _, name := range names {
-		raw, err := fs.ReadFile(files, name)
-		if err != nil {
+	for _, set := range sets {
+		if err := set.write(&b, declared); err != nil {
 			return nil, err
 		}
-		g := generator{out: &b, declared: declared}
+	}
+	return b.Bytes(), nil
+}
+
+func (s Set) write(b *bytes.Buffer, declared map[string]string) error {
+	names, err := fs.Glob(s.Files, "*.json")
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	var index bytes.Buffer
+	fmt.Fprintf(&index, "\n/** %s */\nexport interface %s {\n", s.About, s.Index)
+	for _, name := range names {
+		raw, err := fs.ReadFile(s.Files, name)
+		if err != nil {
+			return err
+		}
+		g := generator{out: b, declared: declared}
 		if err := json.Unmarshal(raw, &g.root); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		if err := g.document(); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		typ, version, ok := strings.Cut(strings.TrimSuffix(path.Base(name), ".json"), ".v")
 		if !ok {
-			return nil, fmt.Errorf("%s: no version in the name", name)
+			return fmt.Errorf("%s: no version in the name", name)
 		}
 		fmt.Fprintf(&index, "  %q: %s;\n", typ+"@"+version, g.root.Title)
 	}
 	index.WriteString("}\n")
 	b.Write(index.Bytes())
-	return b.Bytes(), nil
+	return nil
+}
+
+// Payloads returns the declarations for the payloads of the built-in blocks and
+// of the presets.
+func Payloads() ([]byte, error) {
+	return TypeScript(
+		Set{"PayloadTypes", "The payload of each built-in block type, by its capability.", block.Schemas()},
+		Set{"PresetPayloadTypes", "The payload of each preset card, by its capability.", block.PresetSchemas()},
+	)
 }
 
 type generator struct {

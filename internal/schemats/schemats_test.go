@@ -6,12 +6,10 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/inlay-ui/inlay/block"
 )
 
 func TestPayloadTypesAreNotStale(t *testing.T) {
-	want, err := TypeScript(block.Schemas())
+	want, err := Payloads()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +27,9 @@ func TestTypeScript(t *testing.T) {
 		"properties":{"b":{"const":1},"a":{"description":"An a.","type":["number","null"]},"c":{"type":"array","items":{"enum":["x",true]}},
 		"d":{"$ref":"#/$defs/d"},"e":{"$ref":"#/$defs/e"},"f":{"type":"object","additionalProperties":{"type":"integer"}}},
 		"$defs":{"d":{"type":"string"},"e":{"title":"ThingE","type":"object","properties":{"x":{"type":"boolean"}}}}}`)}}
-	got, err := TypeScript(files)
+	more := fstest.MapFS{"app.other.v1.json": {Data: []byte(`{"title":"Other","type":"object","properties":{"e":{"$ref":"#/$defs/e"}},
+		"$defs":{"e":{"title":"ThingE","type":"object","properties":{"x":{"type":"boolean"}}}}}`)}}
+	got, err := TypeScript(Set{"Things", "The things.", files}, Set{"Others", "The others.", more})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +49,18 @@ export interface ThingE {
   x?: boolean;
 }
 
-/** The payload of each built-in block type, by its capability. */
-export interface PayloadTypes {
+/** The things. */
+export interface Things {
   "thing@2": Thing;
+}
+
+export interface Other {
+  e?: ThingE;
+}
+
+/** The others. */
+export interface Others {
+  "app.other@1": Other;
 }
 `
 	if _, body, _ := strings.Cut(string(got), "\n"); body != want {
@@ -70,11 +79,11 @@ func TestTypeScriptRefuses(t *testing.T) {
 		"no items":  `{"title":"T","type":"array"}`,
 		"odd const": `{"title":"T","const":[]}`,
 	} {
-		if got, err := TypeScript(fstest.MapFS{"t.v1.json": {Data: []byte(doc)}}); err == nil {
+		if got, err := TypeScript(Set{"T", "T.", fstest.MapFS{"t.v1.json": {Data: []byte(doc)}}}); err == nil {
 			t.Errorf("%s: accepted as %s", name, got)
 		}
 	}
-	if _, err := TypeScript(fstest.MapFS{"t.json": {Data: []byte(`{"title":"T","type":"string"}`)}}); err == nil {
+	if _, err := TypeScript(Set{"T", "T.", fstest.MapFS{"t.json": {Data: []byte(`{"title":"T","type":"string"}`)}}}); err == nil {
 		t.Error("a name without version was accepted")
 	}
 }

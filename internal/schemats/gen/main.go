@@ -1,5 +1,5 @@
-// Command gen publishes the JSON Schemas of the built-in blocks under schema/
-// and writes the TypeScript types made from them. Run it by `go generate
+// Command gen publishes the JSON Schemas of the built-in blocks and of the
+// presets under schema/ and writes the TypeScript types made from them. Run it by `go generate
 // ./schema`.
 package main
 
@@ -22,21 +22,22 @@ func main() {
 
 // run works in the directory schema/, where go generate starts it.
 func run() error {
-	files := block.Schemas()
-	names, err := fs.Glob(files, "*.json")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		b, err := fs.ReadFile(files, name)
+	for dir, files := range map[string]fs.FS{"blocks": block.Schemas(), "presets": block.PresetSchemas()} {
+		names, err := fs.Glob(files, "*.json")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join("blocks", name), b, 0o644); err != nil {
-			return err
+		for _, name := range names {
+			b, err := fs.ReadFile(files, name)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+				return err
+			}
 		}
 	}
-	ts, err := schemats.TypeScript(files)
+	ts, err := schemats.Payloads()
 	if err != nil {
 		return err
 	}

@@ -647,3 +647,201 @@ export interface PayloadTypes {
   "text@1": TextPayload;
   "tree@1": TreePayload;
 }
+
+/** A flight with its times and fares. */
+export interface FlightCardPayload {
+  /** Number of the flight, such as XX123. */
+  id: string;
+  /** Day of departure. */
+  date?: string;
+  /** Why it is the right one, in one sentence. */
+  reason?: string;
+  airline?: string;
+  from: FlightPlace;
+  to: FlightPlace;
+  /** When it leaves, in the airport's time. */
+  departure: string;
+  /** When it arrives, in the airport's time. */
+  arrival: string;
+  durationMinutes?: number;
+  gate?: string;
+  /** Where it stands now. */
+  status?: "on_time" | "delayed" | "boarding" | "departed" | "arrived" | "cancelled";
+  /** Cabins with price and what is left. */
+  fares?: FlightFare[];
+  /** Where it is booked. */
+  url?: string;
+}
+
+/** A cabin. */
+export interface FlightFare {
+  cabin: string;
+  price?: number;
+  /** ISO 4217 code. */
+  currency?: string;
+  /** How many are left; 0: sold out. */
+  available?: number;
+}
+
+/** An airport. */
+export interface FlightPlace {
+  /** IATA code. */
+  code: string;
+  name?: string;
+  terminal?: string;
+}
+
+/** A hotel with its rooms and rates. */
+export interface HotelCardPayload {
+  /** Id of the hotel, where one is known. */
+  id?: string;
+  /** Name of the hotel. */
+  title: string;
+  /** One or two sentences about it. */
+  description?: string;
+  /** Why it is the right one, in one sentence. */
+  reason?: string;
+  /** Day of arrival. */
+  checkIn?: string;
+  /** Day of departure. */
+  checkOut?: string;
+  /** Official class. */
+  stars?: number;
+  address?: string;
+  /** Address of its picture. */
+  imageUrl?: string;
+  /** Guests' rating, out of 5. */
+  rating?: number;
+  amenities?: string[];
+  /** Rooms with their rate per night. */
+  rooms?: HotelRoom[];
+  /** Where it is booked. */
+  url?: string;
+}
+
+/** A kind of room. */
+export interface HotelRoom {
+  name: string;
+  price?: number;
+  /** ISO 4217 code. */
+  currency?: string;
+  /** How many are left; 0: sold out. */
+  available?: number;
+}
+
+/** A product with what the shop says of it. */
+export interface ProductCardPayload {
+  /** Id of the product, where one is known. */
+  id?: string;
+  /** Name of the product. */
+  title: string;
+  /** One or two sentences about it. */
+  description?: string;
+  /** Why it is the right one, in one sentence. */
+  reason?: string;
+  /** Address of its picture. */
+  imageUrl?: string;
+  price?: number;
+  /** The price, as some call it. */
+  itemPrice?: number;
+  /** Price before a discount. */
+  originalPrice?: number;
+  /** ISO 4217 code. */
+  currency?: string;
+  /** What the discount is, in words. */
+  discount?: string;
+  /** How many there are; 0: sold out. */
+  stock?: number;
+  /** Out of 5. */
+  rating?: number;
+  /** Address of its page. */
+  url?: string;
+}
+
+/** Several products side by side. */
+export interface ProductListPayload {
+  /** What the list is of. */
+  title?: string;
+  /** carousel, the default, is to leaf through. */
+  layout?: "list" | "grid" | "carousel";
+  items: ProductListItem[];
+  /** Products there are in all, when these are not all. */
+  total?: number;
+  page?: CardListPage;
+}
+
+/** One product. */
+export interface ProductListItem {
+  /** Id of the product, where one is known. */
+  id?: string;
+  /** Name of the product. */
+  title: string;
+  /** One or two sentences about it. */
+  description?: string;
+  /** Why it is the right one, in one sentence. */
+  reason?: string;
+  /** Address of its picture. */
+  imageUrl?: string;
+  price?: number;
+  /** The price, as some call it. */
+  itemPrice?: number;
+  /** Price before a discount. */
+  originalPrice?: number;
+  /** ISO 4217 code. */
+  currency?: string;
+  /** What the discount is, in words. */
+  discount?: string;
+  /** How many there are; 0: sold out. */
+  stock?: number;
+  /** Out of 5. */
+  rating?: number;
+  /** Address of its page. */
+  url?: string;
+  /** Actions of the block that are shown on this product. */
+  actions?: CardItemAction[];
+}
+
+/** A train with its times and what seats are left. */
+export interface TrainCardPayload {
+  /** Number of the train, such as G1234. */
+  id: string;
+  /** Day of travel. */
+  date?: string;
+  /** Why it is the right one, in one sentence. */
+  reason?: string;
+  /** Station of departure. */
+  from: string;
+  /** Station of arrival. */
+  to: string;
+  /** When it leaves, in the station's time. */
+  departure: string;
+  /** When it arrives, in the station's time. */
+  arrival: string;
+  durationMinutes?: number;
+  platform?: string;
+  /** Where it stands now. */
+  status?: "on_time" | "delayed" | "boarding" | "departed" | "arrived" | "cancelled";
+  /** Classes with price and what is left. */
+  seats?: TrainSeat[];
+  /** Where it is booked. */
+  url?: string;
+}
+
+/** A class of seats. */
+export interface TrainSeat {
+  class: string;
+  price?: number;
+  /** ISO 4217 code. */
+  currency?: string;
+  /** How many are left; 0: sold out. */
+  available?: number;
+}
+
+/** The payload of each preset card, by its capability. */
+export interface PresetPayloadTypes {
+  "app.flight_card@1": FlightCardPayload;
+  "app.hotel_card@1": HotelCardPayload;
+  "app.product_card@1": ProductCardPayload;
+  "app.product_list@1": ProductListPayload;
+  "app.train_card@1": TrainCardPayload;
+}
