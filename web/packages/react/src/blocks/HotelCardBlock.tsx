@@ -1,7 +1,7 @@
-import type { CardField } from "@inlay-ui/client";
+import type { CardField, HotelCardPayload, HotelRoom } from "@inlay-ui/client";
 import { useInlay } from "../context.ts";
-import { Details, Offers, Price, Rating, Room, shot, Words } from "../preset/parts.tsx";
-import { figure, isWaiting, type Loose, parts, word } from "../preset/read.ts";
+import { Details, Offers, Rating, Room, shot, Words } from "../preset/parts.tsx";
+import { type Arriving, figure, isWaiting, parts, word } from "../preset/read.ts";
 import { loadPresetWords } from "../preset/words.ts";
 import type { BlockProps } from "../registry.ts";
 import { CardView } from "./CardView.tsx";
@@ -13,12 +13,11 @@ const MOST_STARS = 5;
 const dayMs = 86_400_000;
 
 /** Draws an `app.hotel_card` block: a hotel with its rooms and rates. */
-export default function HotelCardBlock({ block, payload }: BlockProps<Loose>) {
+export default function HotelCardBlock({ block, payload }: BlockProps<Arriving<HotelCardPayload>>) {
   const { t } = useInlay();
   const waiting = isWaiting(block);
   const { image, picture, elsewhere } = shot(payload, waiting);
   const stars = Math.min(MOST_STARS, Math.max(0, Math.round(figure(payload.stars) ?? 0)));
-  const price = figure(payload.price);
   const address = word(payload.address);
   const amenities = Array.isArray(payload.amenities) ? payload.amenities.map(word) : [];
   const fields: CardField[] = [];
@@ -40,36 +39,25 @@ export default function HotelCardBlock({ block, payload }: BlockProps<Loose>) {
         }}
         picture={picture}
         lead={
-          <>
-            <p className="inlay-price">
-              {stars > 0 ? (
-                <span
-                  className="inlay-stars"
-                  role="img"
-                  aria-label={t("chat.preset.stars", { count: stars })}
-                >
-                  {"★".repeat(stars)}
-                </span>
-              ) : null}
-              <Rating rating={payload.rating} />
-            </p>
-            {price === undefined ? null : (
-              <Price
-                price={price}
-                was={figure(payload.originalPrice)}
-                currency={payload.currency}
-                per={t("chat.preset.night")}
-                waiting={waiting}
-              />
-            )}
-          </>
+          <p className="inlay-price">
+            {stars > 0 ? (
+              <span
+                className="inlay-stars"
+                role="img"
+                aria-label={t("chat.preset.stars", { count: stars })}
+              >
+                {"★".repeat(stars)}
+              </span>
+            ) : null}
+            <Rating rating={payload.rating} />
+          </p>
         }
       >
         <Words text={word(payload.description)} />
         <Offers
           label={nights > 0 ? `${rooms}, ${t("chat.preset.nights", { count: nights })}` : rooms}
           name="name"
-          offers={parts(payload.rooms)}
+          offers={parts<HotelRoom>(payload.rooms)}
           waiting={waiting}
         />
         <Words text={amenities.filter((one) => one !== "").join(" · ")} quiet />

@@ -1,7 +1,13 @@
+import type {
+  CardItemAction,
+  CardListPage,
+  ProductListItem,
+  ProductListPayload,
+} from "@inlay-ui/client";
 import { useT } from "../context.ts";
 import { Product } from "../preset/Product.tsx";
 import { Room } from "../preset/parts.tsx";
-import { figure, isWaiting, type Loose, part, parts, word } from "../preset/read.ts";
+import { type Arriving, figure, isWaiting, part, parts, word } from "../preset/read.ts";
 import { loadPresetWords } from "../preset/words.ts";
 import type { BlockProps } from "../registry.ts";
 import { Cards } from "./Cards.tsx";
@@ -14,10 +20,14 @@ loadPresetWords();
 const EXPECTED = 3;
 
 /** Draws an `app.product_list` block: products in a row to leaf through, in a grid or a list. */
-export default function ProductListBlock({ block, payload, messageId }: BlockProps<Loose>) {
+export default function ProductListBlock({
+  block,
+  payload,
+  messageId,
+}: BlockProps<Arriving<ProductListPayload>>) {
   const t = useT();
   const waiting = isWaiting(block);
-  let items = parts(payload.items);
+  let items = parts<ProductListItem>(payload.items);
   if (items.length === 0 && waiting) items = Array.from({ length: EXPECTED }, () => ({}));
   if (items.length === 0) return <p className="inlay-empty">{t("chat.block.cards.empty")}</p>;
   const given = word(payload.layout);
@@ -31,7 +41,7 @@ export default function ProductListBlock({ block, payload, messageId }: BlockPro
         layout={layout === "carousel" && items.length === 1 ? "list" : layout}
         label={word(payload.title) || block.meta?.title || t("chat.preset.products")}
         total={figure(payload.total)}
-        cursor={word(part(payload.page).cursor) || undefined}
+        cursor={word(part<CardListPage>(payload.page).cursor) || undefined}
         card={(item) => (
           <Product product={item} waiting={waiting}>
             <ItemActions
@@ -47,6 +57,9 @@ export default function ProductListBlock({ block, payload, messageId }: BlockPro
   );
 }
 
-function itemActions(item: Loose): { id: string; params: Record<string, unknown> }[] {
-  return parts(item.actions).map(({ id, params }) => ({ id: word(id), params: part(params) }));
+function itemActions(item: Arriving<ProductListItem>) {
+  return parts<CardItemAction>(item.actions).map(({ id, params }) => ({
+    id: word(id),
+    params: part<Record<string, unknown>>(params),
+  }));
 }

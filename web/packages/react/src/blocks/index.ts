@@ -10,6 +10,7 @@ import type {
   FormPayload,
   ImagePayload,
   MetricPayload,
+  PresetPayloadTypes,
   QueryPayload,
   QuestionPayload,
   StepsPayload,
@@ -18,7 +19,7 @@ import type {
 } from "@inlay-ui/client";
 import type { ComponentType } from "react";
 import { type ChartSpec, checkChart } from "../chart/spec.ts";
-import type { Loose } from "../preset/read.ts";
+import type { Arriving } from "../preset/read.ts";
 import {
   type BlockProps,
   defineRenderer,
@@ -55,17 +56,18 @@ function itemActionIds(block: Block): string[] {
 }
 
 /** A card that a model writes by name, of which the server says what must be right. */
-function preset(
-  name: string,
-  load: () => Promise<{ default: ComponentType<BlockProps<Loose>> }>,
+function preset<Name extends keyof PresetPayloadTypes>(
+  card: Name,
+  load: () => Promise<{ default: ComponentType<BlockProps<Arriving<PresetPayloadTypes[Name]>>> }>,
   height: number,
-  required: string[],
-  more: Partial<RendererSpec<Loose>> = {},
+  required: (keyof PresetPayloadTypes[Name] & string)[],
+  more: Partial<RendererSpec<Arriving<PresetPayloadTypes[Name]>>> = {},
 ): RendererEntry {
   const check = checkPreset(...required);
-  return defineRenderer<Loose>({
-    type: `app.${name}`,
-    major: 1,
+  const [type = "", major] = card.split("@");
+  return defineRenderer<Arriving<PresetPayloadTypes[Name]>>({
+    type,
+    major: Number(major),
     load,
     height,
     check,
@@ -187,12 +189,12 @@ export const builtinRenderers: RendererEntry[] = [
     check: checkRecommendation,
     height: 96,
   }),
-  preset("product_card", () => import("./ProductCardBlock.tsx"), 200, ["title"]),
-  preset("product_list", () => import("./ProductListBlock.tsx"), 360, ["items"], {
+  preset("app.product_card@1", () => import("./ProductCardBlock.tsx"), 200, ["title"]),
+  preset("app.product_list@1", () => import("./ProductListBlock.tsx"), 360, ["items"], {
     titled: false,
     ownActions: itemActionIds,
   }),
-  preset("train_card", () => import("./TrainCardBlock.tsx"), 220, ["id", "from", "to"]),
-  preset("flight_card", () => import("./FlightCardBlock.tsx"), 220, ["id", "from", "to"]),
-  preset("hotel_card", () => import("./HotelCardBlock.tsx"), 280, ["title"]),
+  preset("app.train_card@1", () => import("./TrainCardBlock.tsx"), 220, ["id", "from", "to"]),
+  preset("app.flight_card@1", () => import("./FlightCardBlock.tsx"), 220, ["id", "from", "to"]),
+  preset("app.hotel_card@1", () => import("./HotelCardBlock.tsx"), 280, ["title"]),
 ];

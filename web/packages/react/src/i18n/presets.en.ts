@@ -1,7 +1,6 @@
 /** English words of the cards of goods, trips and rooms. */
 export const presetsEn: Record<string, string> = {
   "chat.preset.price": "Price",
-  "chat.preset.night": "a night",
   "chat.preset.was": "before",
   "chat.preset.stock": "{n} in stock",
   "chat.preset.few": "Only {n} left",

@@ -1,7 +1,6 @@
 /** Chinese words of the cards of goods, trips and rooms. */
 export const presetsZh: Record<string, string> = {
   "chat.preset.price": "价格",
-  "chat.preset.night": "每晚",
   "chat.preset.was": "原价",
   "chat.preset.stock": "库存 {n} 件",
   "chat.preset.few": "仅剩 {n} 件",

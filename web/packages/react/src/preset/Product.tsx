@@ -1,9 +1,10 @@
+import type { ProductCardPayload } from "@inlay-ui/client";
 import type { ReactNode } from "react";
 import { CardView } from "../blocks/CardView.tsx";
 import { useInlay } from "../context.ts";
 import { SkeletonLine } from "../Skeleton.tsx";
 import { Details, Price, Rating, shot, stockStatus, Words } from "./parts.tsx";
-import { figure, type Loose, word } from "./read.ts";
+import { type Arriving, figure, word } from "./read.ts";
 
 /** A product with what the shop says of it, as a card. */
 export function Product({
@@ -11,7 +12,7 @@ export function Product({
   waiting,
   children,
 }: {
-  product: Loose;
+  product: Arriving<ProductCardPayload>;
   /** More of it is on its way. */
   waiting: boolean;
   children?: ReactNode;

@@ -1,10 +1,11 @@
-import type { CardPayload } from "@inlay-ui/client";
+import type { CardPayload, FlightCardPayload, TrainCardPayload } from "@inlay-ui/client";
+import type { ReactNode } from "react";
 import { CardView } from "../blocks/CardView.tsx";
 import { formatNumber, formatWall, type Moment, parseMoment } from "../blocks/format.ts";
 import { useInlay } from "../context.ts";
 import { SkeletonLine } from "../Skeleton.tsx";
-import { Details, Offers, Words } from "./parts.tsx";
-import { atPlace, figure, type Loose, word } from "./read.ts";
+import { Details, Words } from "./parts.tsx";
+import { type Arriving, atPlace, figure, word } from "./read.ts";
 
 /** An end of a trip. */
 export interface TripEnd {
@@ -33,11 +34,12 @@ export function Trip({
   offers,
   waiting,
 }: {
-  trip: Loose;
+  trip: Arriving<TrainCardPayload | FlightCardPayload>;
   title: string;
   from: TripEnd;
   to: TripEnd;
-  offers: { label: string; name: string; offers: readonly Loose[] };
+  /** What seats are left. */
+  offers: ReactNode;
   waiting: boolean;
 }) {
   const { lang, t } = useInlay();
@@ -77,7 +79,7 @@ export function Trip({
         </div>
       }
     >
-      <Offers {...offers} waiting={waiting} />
+      {offers}
       <Words text={word(trip.reason)} quiet />
       <Details url={trip.url} />
     </CardView>

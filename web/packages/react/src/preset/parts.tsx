@@ -1,4 +1,11 @@
-import type { Block, CardPayload } from "@inlay-ui/client";
+import type {
+  Block,
+  CardImage,
+  CardPayload,
+  FlightFare,
+  HotelRoom,
+  TrainSeat,
+} from "@inlay-ui/client";
 import type { ReactNode } from "react";
 import { allowedUrl } from "../allow.ts";
 import { formatNumber } from "../blocks/format.ts";
@@ -6,7 +13,7 @@ import { Picture, pictureOf } from "../blocks/Picture.tsx";
 import { useInlay } from "../context.ts";
 import type { Translate } from "../i18n/index.ts";
 import { DEFAULT_HEIGHT, SkeletonLine } from "../Skeleton.tsx";
-import { figure, isWaiting, type Loose, part, word } from "./read.ts";
+import { type Arriving, figure, isWaiting, part, word } from "./read.ts";
 
 /** Of this many or fewer is told that they are few. */
 const FEW = 9;
@@ -31,14 +38,12 @@ export function Price({
   was,
   currency,
   discount,
-  per,
   waiting,
 }: {
   price: number | undefined;
   was?: number | undefined;
   currency: unknown;
   discount?: string;
-  per?: string;
   waiting: boolean;
 }) {
   const { lang, t } = useInlay();
@@ -51,7 +56,6 @@ export function Price({
           {money(price, currency, lang)}
         </span>
       )}
-      {per ? <span className="inlay-muted">{per}</span> : null}
       {was !== undefined && price !== undefined && was > price ? (
         <s className="inlay-price-was inlay-figures">
           <span className="inlay-visually-hidden">{t("chat.preset.was")} </span>
@@ -88,7 +92,7 @@ export function stockStatus(stock: unknown, lang: string, t: Translate): CardPay
 }
 
 /** What can be had of a thing, such as classes of seats: each with its price and what is left. */
-export function Offers({
+export function Offers<Offer extends TrainSeat | FlightFare | HotelRoom>({
   label,
   name,
   offers,
@@ -96,8 +100,8 @@ export function Offers({
 }: {
   label: string;
   /** The member that names an offer. */
-  name: string;
-  offers: readonly Loose[];
+  name: keyof Offer;
+  offers: readonly Arriving<Offer>[];
   waiting: boolean;
 }) {
   const { lang, t } = useInlay();
@@ -137,12 +141,20 @@ export function Offers({
   );
 }
 
+/** A thing that may have a picture. */
+interface Pictured {
+  readonly title?: unknown;
+  readonly imageUrl?: unknown;
+  /** A file of the server's, where a card of another type has one. */
+  readonly image?: unknown;
+}
+
 /** The picture of a thing: a file of the server's as the card has it, an address as it may be loaded. */
 export function shot(
-  thing: Loose,
+  thing: Pictured,
   waiting: boolean,
 ): { image?: CardPayload["image"]; picture?: ReactNode; elsewhere?: ReactNode } {
-  const { assetId, alt, width, height } = part(thing.image);
+  const { assetId, alt, width, height } = part<CardImage>(thing.image);
   const title = word(thing.title);
   if (typeof assetId === "string") {
     const size = { width: figure(width), height: figure(height) };

@@ -1,7 +1,10 @@
 import type { Block } from "@inlay-ui/client";
 
-/** What arrives of a payload: its fields may be missing, or not yet what they should be. */
-export type Loose = Readonly<Record<string, unknown>>;
+/**
+ * What arrives of a payload of a type: of its fields any may be missing, or not
+ * yet what it should be.
+ */
+export type Arriving<P> = { readonly [K in keyof P]?: unknown };
 
 /** A value in words; "" for one that has none. */
 export function word(value: unknown): string {
@@ -14,16 +17,16 @@ export function figure(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** The members of a value; none where it is no object. */
-export function part(value: unknown): Loose {
+/** The members of a value that should be a `P`; none where it is no object. */
+export function part<P>(value: unknown): Arriving<P> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Loose)
+    ? (value as Arriving<P>)
     : {};
 }
 
-/** The objects of a list. */
-export function parts(value: unknown): Loose[] {
-  return Array.isArray(value) ? value.map(part) : [];
+/** The objects of a list whose elements should be a `P`. */
+export function parts<P>(value: unknown): Arriving<P>[] {
+  return Array.isArray(value) ? value.map((one) => part<P>(one)) : [];
 }
 
 /** Whether more of a block is on its way, and nothing of it was there before. */
