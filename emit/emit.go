@@ -482,6 +482,36 @@ func (s *Stream) tool(t event.Type, d event.ToolCallData) error {
 	return s.putValue(t, "", d)
 }
 
+// ClientCall asks the client to run a call that was announced. ErrTooLarge when
+// its arguments have no room in an event.
+func (s *Stream) ClientCall(d event.ClientToolCallData) error {
+	if len(d.Arguments) > MaxPayload {
+		return fmt.Errorf("%w: %d bytes of arguments, at most %d", ErrTooLarge, len(d.Arguments), MaxPayload)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admit()
+	if err := s.flushJoined(); err != nil {
+		return err
+	}
+	return s.putValue(event.ClientToolCall, "", d)
+}
+
+// AppState says what the application's state is now. ErrTooLarge when it has no
+// room in an event.
+func (s *Stream) AppState(state json.RawMessage) error {
+	if len(state) > MaxPayload {
+		return fmt.Errorf("%w: %d bytes of state, at most %d", ErrTooLarge, len(state), MaxPayload)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admit()
+	if err := s.flushJoined(); err != nil {
+		return err
+	}
+	return s.putValue(event.AppState, "", event.StateData{State: state})
+}
+
 // State writes a block's new state; rev must be one more than before.
 func (s *Stream) State(blockID string, state json.RawMessage, rev int) error {
 	s.mu.Lock()

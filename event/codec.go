@@ -37,6 +37,7 @@ var frameTypes = [...]Type{
 	6: BlockDelta, 7: BlockEnd, 8: BlockError, 9: BlockState, 10: ToolCallStart,
 	11: ToolCallEnd, 12: SubToolStart, 13: SubToolEnd, 14: PendingQuestionStart,
 	15: PendingQuestionEnd, 16: Annotation, 17: Snapshot, 18: Done, 19: Error,
+	20: ClientToolCall, 21: AppState,
 }
 
 func frameType(t Type) byte {

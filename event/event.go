@@ -36,6 +36,8 @@ const (
 	ToolCallEnd          Type = "tool_call_end"
 	SubToolStart         Type = "sub_tool_start"
 	SubToolEnd           Type = "sub_tool_end"
+	ClientToolCall       Type = "client_tool_call"
+	AppState             Type = "state"
 	PendingQuestionStart Type = "pending_question_start"
 	PendingQuestionEnd   Type = "pending_question_end"
 	Annotation           Type = "annotation"
@@ -63,7 +65,8 @@ type Event struct {
 	// Msg is the message's id.
 	Msg string
 	// Block is the block's id; empty on events that are of no one block: start,
-	// reasoning_delta, tool_call_*, sub_tool_*, snapshot, done and error.
+	// reasoning_delta, tool_call_*, sub_tool_*, client_tool_call, state, snapshot,
+	// done and error.
 	Block string
 	// Data is the event's own object, encoded once by the emitter and shared
 	// by all readers: it must not be changed.
@@ -164,9 +167,27 @@ type ToolCallData struct {
 	ToolCallID string `json:"toolCallId"`
 	Name       string `json:"name"`
 	Title      string `json:"title,omitempty"`
+	// Client says that the client runs the call. The turn pauses for it, and its
+	// end, in a later group, says that the turn goes on.
+	Client bool `json:"client,omitempty"`
 	// Status is ok, error or cancelled; absent on a start.
 	Status     string `json:"status,omitempty"`
 	DurationMs int64  `json:"durationMs,omitempty"`
+}
+
+// ClientToolCallData is the data of client_tool_call, which follows the
+// tool_call_start of a call that the client runs.
+type ClientToolCallData struct {
+	ToolCallID string `json:"toolCallId"`
+	Name       string `json:"name"`
+	// Arguments have been checked against the schema that the client gave.
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// StateData is the data of state: what a tool has made of the application's
+// state, any JSON.
+type StateData struct {
+	State json.RawMessage `json:"state"`
 }
 
 // ToolActivity is one tool call as people see it.
@@ -177,8 +198,10 @@ type ToolActivity struct {
 	// Status is running, ok, error or cancelled.
 	Status     string `json:"status"`
 	DurationMs int64  `json:"durationMs,omitempty"`
-	// Sub says that another tool made the call.
-	Sub bool `json:"sub,omitempty"`
+	// Sub says that another tool made the call, Client that the client runs it:
+	// such a call runs on while the turn is paused.
+	Sub    bool `json:"sub,omitempty"`
+	Client bool `json:"client,omitempty"`
 }
 
 // The states of a ToolActivity.

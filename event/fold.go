@@ -117,10 +117,7 @@ func (f *Folder) Apply(e Event) {
 			b.State, b.Rev = d.State, d.Rev
 		}
 	case PendingQuestionEnd:
-		// The group goes on with the turn that was paused.
-		if f.st.Status == StatusPaused {
-			f.st.Status, f.st.FinishReason = StatusRunning, ""
-		}
+		f.goOn()
 	case ToolCallStart, SubToolStart, ToolCallEnd, SubToolEnd:
 		f.tool(e)
 	case Snapshot:
@@ -132,7 +129,7 @@ func (f *Folder) Apply(e Event) {
 	case Done:
 		var d DoneData
 		_ = json.Unmarshal(e.Data, &d) // a terminal event ends its group whatever it says
-		if f.endGroup() {
+		if f.endGroup(d.FinishReason == FinishPaused) {
 			f.st.FinishReason, f.st.Usage, f.st.Err = d.FinishReason, d.Usage, nil
 			if d.Model != nil {
 				f.st.Start.Model = d.Model
@@ -149,7 +146,7 @@ func (f *Folder) Apply(e Event) {
 	case Error:
 		var d ErrorData
 		_ = json.Unmarshal(e.Data, &d)
-		if f.endGroup() {
+		if f.endGroup(false) {
 			f.st.Status, f.st.FinishReason, f.st.Err = StatusError, "", &d
 		}
 	}
@@ -241,11 +238,21 @@ func (f *Folder) tool(e Event) {
 	case e.Type == ToolCallStart || e.Type == SubToolStart:
 		if i < 0 {
 			f.st.Tools = append(f.st.Tools, ToolActivity{
-				ID: d.ToolCallID, Name: d.Name, Title: d.Title, Status: ToolRunning, Sub: e.Type == SubToolStart,
+				ID: d.ToolCallID, Name: d.Name, Title: d.Title, Status: ToolRunning, Sub: e.Type == SubToolStart, Client: d.Client,
 			})
 		}
 	case i >= 0:
 		f.st.Tools[i].Status, f.st.Tools[i].DurationMs = d.Status, d.DurationMs
+	}
+	if e.Type == ToolCallEnd && d.Client {
+		f.goOn()
+	}
+}
+
+// goOn says that the group goes on with the turn that was paused.
+func (f *Folder) goOn() {
+	if f.st.Status == StatusPaused {
+		f.st.Status, f.st.FinishReason = StatusRunning, ""
 	}
 }
 
@@ -327,20 +334,23 @@ func (f *Folder) blockEnd(e Event) {
 
 // endGroup ends the loading blocks and reports whether the terminal event is
 // that of the turn, which the first group begins and a group with an answer
-// goes on with; all other groups leave the message as it was.
-func (f *Folder) endGroup() bool {
+// goes on with; all other groups leave the message as it was. pauses says that
+// the turn pauses, if it is the turn that ends here.
+func (f *Folder) endGroup(pauses bool) bool {
 	for _, b := range f.blocks {
 		if b.Status == block.StatusLoading {
 			b.fail(interrupted, "")
 		}
 	}
+	turn := f.st.Status == StatusRunning
+	waits := turn && pauses || f.st.Status == StatusPaused
 	for i, t := range f.st.Tools {
-		if t.Status == ToolRunning {
+		if t.Status == ToolRunning && !(t.Client && waits) {
 			f.st.Tools[i].Status = ToolCancelled
 		}
 	}
 	f.st.Open = false
-	return f.st.Status == StatusRunning
+	return turn
 }
 
 // fail ends a block with an error. A refresh that fails leaves what was there

@@ -306,7 +306,7 @@ func wantsBlock(t Type) (wants, known bool) {
 	case TextDelta, TextEnd, BlockStart, BlockDelta, BlockEnd, BlockError, BlockState,
 		PendingQuestionStart, PendingQuestionEnd, Annotation:
 		return true, true
-	case Start, ReasoningDelta, ToolCallStart, ToolCallEnd, SubToolStart, SubToolEnd, Snapshot, Done, Error:
+	case Start, ReasoningDelta, ToolCallStart, ToolCallEnd, SubToolStart, SubToolEnd, ClientToolCall, AppState, Snapshot, Done, Error:
 		return false, true
 	}
 	return false, false

@@ -145,6 +145,7 @@ func TestEventSchemasAreThoseOfTheStructs(t *testing.T) {
 		"start": event.StartData{}, "text_delta": event.TextDeltaData{}, "reasoning_delta": event.TextDeltaData{},
 		"block_start": event.BlockStartData{}, "block_delta": event.BlockDeltaData{}, "block_end": event.BlockEndData{},
 		"block_error": event.BlockErrorData{}, "block_state": event.BlockStateData{}, "tool_call": event.ToolCallData{},
+		"client_tool_call": event.ClientToolCallData{}, "state": event.StateData{},
 		"snapshot": event.SnapshotData{}, "done": event.DoneData{}, "error": event.ErrorData{}, "usage": event.Usage{},
 		"model": event.Model{}, "block": block.Block{}, "meta": block.Meta{}, "action": block.Action{}, "error_info": block.Error{},
 	} {
@@ -181,7 +182,7 @@ func TestEventSchemasAreThoseOfTheStructs(t *testing.T) {
 	for _, typ := range []event.Type{
 		event.Start, event.TextDelta, event.TextEnd, event.ReasoningDelta, event.BlockStart, event.BlockDelta,
 		event.BlockEnd, event.BlockError, event.BlockState, event.ToolCallStart, event.ToolCallEnd, event.SubToolStart,
-		event.SubToolEnd, event.PendingQuestionStart, event.PendingQuestionEnd, event.Annotation, event.Snapshot,
+		event.SubToolEnd, event.ClientToolCall, event.AppState, event.PendingQuestionStart, event.PendingQuestionEnd, event.Annotation, event.Snapshot,
 		event.Done, event.Error,
 	} {
 		if doc.Defs[string(typ)] == nil {

@@ -276,6 +276,7 @@ func (e *Encoder) apply(ev event.Event) error {
 		e.fold.Apply(ev)
 		return e.blockState(ev.Block)
 	case event.ToolCallStart, event.ToolCallEnd, event.SubToolStart, event.SubToolEnd:
+		e.fold.Apply(ev)
 		if e.view.Tools {
 			return e.tool(ev)
 		}

@@ -112,7 +112,7 @@ func (e *Encoder) Append(dst []byte, ev event.Event) ([]byte, error) {
 		}
 		ev.Data = data
 	case event.ToolCallStart, event.ToolCallEnd, event.SubToolStart, event.SubToolEnd:
-		if !e.view.Tools {
+		if !e.view.Tools && !client(ev.Data) {
 			return skip(dst, ev.Seq), nil
 		}
 	case event.ReasoningDelta:
@@ -146,6 +146,13 @@ func (e *Encoder) Append(dst []byte, ev event.Event) ([]byte, error) {
 		}
 	}
 	return e.frame(dst, ev), nil
+}
+
+// client reports whether a call is one that the reader runs itself: without it
+// the reader would not know that the turn goes on.
+func client(data json.RawMessage) bool {
+	var d event.ToolCallData
+	return bytes.Contains(data, []byte(`"client"`)) && json.Unmarshal(data, &d) == nil && d.Client
 }
 
 // textStart opens the text block that stands for a block which the reader
@@ -274,6 +281,11 @@ func (e *Encoder) snapshot(s event.SnapshotData) (json.RawMessage, error) {
 	}
 	if !e.view.Tools {
 		out.Tools = nil
+		for _, t := range s.Tools {
+			if t.Client {
+				out.Tools = append(out.Tools, t)
+			}
+		}
 	}
 	if !e.view.Reasoning {
 		out.Reasoning = ""

@@ -120,11 +120,7 @@ function apply(m: Message, e: Envelope): Message {
     case "block_state":
       return old ? put(m, at, { ...old, state: e.data.state, rev: e.data.rev }) : m;
     case "pending_question_end":
-      // The group goes on with the turn that was paused.
-      if (m.status !== "paused") return m;
-      m.status = "running";
-      delete m.finishReason;
-      return m;
+      return goOn(m);
     case "tool_call_start":
     case "sub_tool_start": {
       const tool: ToolActivity = {
@@ -134,6 +130,7 @@ function apply(m: Message, e: Envelope): Message {
       };
       if (e.data.title) tool.title = e.data.title;
       if (e.event === "sub_tool_start") tool.sub = true;
+      else if (e.data.client) tool.client = true;
       m.tools = [...(m.tools ?? []), tool];
       return m;
     }
@@ -143,7 +140,7 @@ function apply(m: Message, e: Envelope): Message {
       m.tools = m.tools?.map((t) =>
         t.id === toolCallId && t.status === "running" ? { ...t, status, durationMs } : t,
       );
-      return m;
+      return e.event === "tool_call_end" && e.data.client ? goOn(m) : m;
     }
     case "snapshot":
       m.blocks = e.data.blocks;
@@ -164,7 +161,7 @@ function apply(m: Message, e: Envelope): Message {
       m.before = refreshing(m.blocks);
       return m;
     case "done":
-      m = close(m);
+      m = close(m, e.data.finishReason === "paused");
       // A retry, refresh or action ends without changing what the turn came to.
       if (m.status !== "running") return m;
       m.finishReason = e.data.finishReason;
@@ -174,7 +171,7 @@ function apply(m: Message, e: Envelope): Message {
       delete m.error;
       return m;
     case "error":
-      m = close(m);
+      m = close(m, false);
       if (m.status !== "running") return m;
       m.status = "error";
       delete m.finishReason;
@@ -257,14 +254,24 @@ function fail(m: Message, at: number, old: Block, error: ErrorInfo, fallback?: s
   return put(m, at, next);
 }
 
-/** Ends what a group left open. */
-function close(m: Message): Message {
+/** The group goes on with the turn that was paused. */
+function goOn(m: Message): Message {
+  if (m.status !== "paused") return m;
+  m.status = "running";
+  delete m.finishReason;
+  return m;
+}
+
+/** Ends what a group left open. `pauses`: the turn pauses, if it is the turn that ends. */
+function close(m: Message, pauses: boolean): Message {
+  const waits = m.status === "paused" || (m.status === "running" && pauses);
+  const over = (t: ToolActivity) => t.status === "running" && !(t.client && waits);
   m.blocks.forEach((block, at) => {
     if (block.status !== "loading") return;
     m = fail(m, at, block, interrupted);
   });
-  if (m.tools?.some((t) => t.status === "running")) {
-    m.tools = m.tools.map((t) => (t.status === "running" ? { ...t, status: "cancelled" } : t));
+  if (m.tools?.some(over)) {
+    m.tools = m.tools.map((t) => (over(t) ? { ...t, status: "cancelled" } : t));
   }
   return m;
 }

@@ -129,6 +129,8 @@ export interface ToolActivity {
   durationMs?: number;
   /** The call was made by another tool. */
   sub?: boolean;
+  /** The client runs the call: it runs on while the turn is paused. */
+  client?: boolean;
 }
 
 /** One message of a conversation: a user's, or an assistant's with its blocks. */
@@ -216,10 +218,14 @@ export interface EventData {
   };
   block_error: ErrorInfo & { fallback?: string };
   block_state: { state: unknown; rev: number };
-  tool_call_start: { toolCallId: string; name: string; title?: string };
+  tool_call_start: { toolCallId: string; name: string; title?: string; client?: boolean };
   tool_call_end: ToolEnd;
   sub_tool_start: { toolCallId: string; name: string; title?: string };
   sub_tool_end: ToolEnd;
+  /** The client is to run the call; the arguments fit the schema that it gave. */
+  client_tool_call: { toolCallId: string; name: string; arguments: unknown };
+  /** What a tool has made of the application's state. */
+  state: { state: unknown };
   pending_question_start: {
     questionId: string;
     prompt?: string;
@@ -242,6 +248,8 @@ interface ToolEnd {
   name: string;
   status: "ok" | "error" | "cancelled";
   durationMs?: number;
+  /** The client ran the call: the group goes on with the turn that was paused for it. */
+  client?: boolean;
 }
 
 /** The name of an event. */
