@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/inlay-ui/inlay/internal/jsonx"
 )
@@ -86,10 +87,14 @@ type jsonString struct {
 }
 
 // NewJSONStream returns a JSONStream at the beginning of a text.
-func NewJSONStream() *JSONStream { return &JSONStream{} }
+func NewJSONStream() *JSONStream {
+	// NUL is no text of JSON, nor is what it would become.
+	return &JSONStream{repair: repair{keepNUL: true}}
+}
 
 // Push takes the next piece of the text, cut anywhere, and returns what it adds
-// to what was built. The operations before an error are good. After an error
+// to what was built. Bytes that are no UTF-8 become U+FFFD. With an error come
+// the operations for all that stands before it, however that was cut; after it
 // Push returns nothing else.
 func (j *JSONStream) Push(p []byte) ([]PatchOp, error) {
 	if j.err != nil {
@@ -320,7 +325,13 @@ func (j *JSONStream) keyByte(c byte) {
 	case c < ' ':
 		j.fail("control character in a key")
 	case j.str.escape > 0:
-		j.str.escape = 0
+		if !escapeGoesOn(j.str.escape, c) {
+			j.fail("unknown escape")
+			return
+		}
+		if j.str.escape++; j.str.escape == 6 || j.str.escape == 2 && c != 'u' {
+			j.str.escape = 0
+		}
 	case c == '\\':
 		j.str.escape = 1
 	case c == '"':
@@ -348,29 +359,28 @@ func (j *JSONStream) endKey() {
 	j.state = jsonColon
 }
 
+// escapeGoesOn reports whether c may be the next byte of an escape of which
+// there are n.
+func escapeGoesOn(n int, c byte) bool {
+	if n == 1 {
+		return strings.IndexByte(`"\/bfnrtu`, c) >= 0
+	}
+	return digit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
 // stringByte takes a byte of a string value.
 func (j *JSONStream) stringByte(c byte) {
 	s := &j.str
 	switch {
 	case c < ' ':
 		j.fail("control character in a string")
-	case s.escape == 1:
-		s.escape++
-		s.pending = append(s.pending, c)
-		switch c {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			s.endEscape()
-		case 'u':
-		default:
-			j.fail("unknown escape")
-		}
-	case s.escape > 1:
-		if !digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
+	case s.escape > 0:
+		if !escapeGoesOn(s.escape, c) {
 			j.fail("unknown escape")
 			return
 		}
 		s.pending = append(s.pending, c)
-		if s.escape++; s.escape == 6 {
+		if s.escape++; s.escape == 6 || s.escape == 2 && c != 'u' {
 			s.endEscape()
 		}
 	case c == '\\':
@@ -469,12 +479,9 @@ func (j *JSONStream) endString() {
 
 // show closes, for now, what was read of open values, so that it can be shown.
 // An open string is shown again only when it has grown by an eighth: a patch
-// cannot append, and showing it each time would be quadratic.
+// cannot append, and showing it each time would be quadratic. Before an error it
+// is shown for the last time.
 func (j *JSONStream) show() {
-	if j.err != nil {
-		j.busy = false
-		return
-	}
 	s := &j.str
 	if j.state == jsonInString {
 		n := len(s.text)
@@ -483,7 +490,7 @@ func (j *JSONStream) show() {
 			j.openValue()
 			j.built = s.quoted(j.built)
 			s.shown = n
-		case n > s.shown && n-s.shown >= s.shown/8:
+		case n > s.shown && (n-s.shown >= s.shown/8 || j.err != nil):
 			j.ops = append(j.ops, PatchOp{Op: "replace", Path: j.path(), Value: s.quoted(nil)})
 			s.shown = n
 		}

@@ -12,9 +12,10 @@ const replacement = "\uFFFD"
 // could not go on, which is how browsers decode. An unfinished character at
 // the end of a piece waits for the next.
 type repair struct {
-	joined []byte // what waits, before the piece it was joined with
-	waits  int    // how many bytes of joined wait
-	out    []byte
+	keepNUL bool
+	joined  []byte // what waits, before the piece it was joined with
+	waits   int    // how many bytes of joined wait
+	out     []byte
 }
 
 // next returns the piece repaired, which is the piece itself where it is
@@ -25,7 +26,7 @@ func (r *repair) next(p []byte) []byte {
 		p = r.joined
 	}
 	r.waits = 0
-	if utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
+	if utf8.Valid(p) && (r.keepNUL || bytes.IndexByte(p, 0) < 0) {
 		return p
 	}
 	r.out = r.out[:0]
@@ -34,7 +35,7 @@ func (r *repair) next(p []byte) []byte {
 		c, n := utf8.DecodeRune(p[i:])
 		if c == utf8.RuneError && n == 1 {
 			n = malformed(p[i:])
-		} else if c != 0 {
+		} else if c != 0 || r.keepNUL {
 			i += n
 			continue
 		}

@@ -85,3 +85,8 @@ export function fitting(text: string, bytes: number): number {
   }
   return i;
 }
+
+/** A text without halves of characters. */
+export function paired(text: string): string {
+  return /[\ud800-\udfff]/.test(text) ? text.replace(/\p{Surrogate}/gu, "\ufffd") : text;
+}

@@ -1,15 +1,20 @@
 import { put } from "../patch.ts";
 import type { PatchOperation } from "../types.ts";
+import { paired } from "./chars.ts";
 
 /** Why a text is no JSON that a {@link JSONStream} reads. */
 export class JSONStreamError extends Error {
   override name = "JSONStreamError";
 
-  /** `offset` counts the characters before the one that is wrong. */
+  /**
+   * `offset` counts the characters before the one that is wrong. `operations`
+   * are what the push that found it would have returned for those before it.
+   */
   constructor(
     message: string,
     readonly code: "syntax" | "duplicate_key" | "too_deep",
     readonly offset: number,
+    readonly operations: readonly PatchOperation[] = [],
   ) {
     super(message);
   }
@@ -44,6 +49,14 @@ interface OpenString {
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+const literals = ["true", "false", "null"];
+
+/** Whether a number or literal can begin so. */
+function begins(word: string): boolean {
+  const literal = literals.find((one) => one[0] === word[0]);
+  return literal ? literal.startsWith(word) : word.length <= 1024;
+}
+
 const escapes: Record<string, string> = {
   '"': '"',
   "\\": "\\",
@@ -60,8 +73,8 @@ const escapes: Record<string, string> = {
  * 6902 operations on a document that is null at first. Whatever was told stays
  * true: a value never changes its type, numbers and literals are told when they
  * are complete, texts and lists only grow, and a member appears together with
- * the type of its value. A text is never cut within an escape or a character. A
- * name that comes twice in one object is an error.
+ * the type of its value. A text is never cut within an escape or a character, and
+ * half of one becomes U+FFFD. A name that comes twice in one object is an error.
  */
 export class JSONStream {
   #stack: Frame[] = [];
@@ -77,7 +90,10 @@ export class JSONStream {
   #ops: PatchOperation[] = [];
   #error: JSONStreamError | null = null;
 
-  /** Takes the next piece and returns how the value grew. Throws where it is no JSON. */
+  /**
+   * Takes the next piece and returns how the value grew. Throws a
+   * {@link JSONStreamError} where it is no JSON, and from then on.
+   */
   push(piece: string): PatchOperation[] {
     if (this.#error) throw this.#error;
     let text = this.#half + piece;
@@ -87,20 +103,20 @@ export class JSONStream {
       this.#half = text.slice(-1);
       text = text.slice(0, -1);
     }
+    text = paired(text);
     this.#push++;
     this.#ops = [];
     try {
       let at = 0;
       while (at < text.length) at = this.#step(text, at);
     } catch (error) {
-      if (error instanceof JSONStreamError) this.#error = error;
-      throw error;
+      if (!(error instanceof JSONStreamError)) throw error;
+      const { message, code, offset } = error;
+      this.#error = error;
+      throw new JSONStreamError(message, code, offset, this.#told());
     }
     this.#offset += text.length;
-    this.#grow();
-    return this.#ops.map((op) =>
-      "value" in op ? { ...op, value: structuredClone(op.value) } : op,
-    );
+    return this.#told();
   }
 
   /** Says that nothing follows, and returns the value. Throws when it is not whole. */
@@ -109,6 +125,16 @@ export class JSONStream {
     if (this.#word && this.#stack.length === 0) this.#finishWord(0);
     if (!this.#whole || this.#half) throw this.#fail("the text ends too early", 0);
     return this.#root;
+  }
+
+  /** What this push tells. */
+  #told(): PatchOperation[] {
+    this.#grow();
+    return this.#ops.map((op) =>
+      "value" in op && typeof op.value === "object"
+        ? { ...op, value: structuredClone(op.value) }
+        : op,
+    );
   }
 
   #fail(message: string, at: number, code: JSONStreamError["code"] = "syntax"): JSONStreamError {
@@ -121,9 +147,9 @@ export class JSONStream {
     if (this.#string) return this.#inString(this.#string, text, at);
     const c = text.charAt(at);
     if (this.#word) {
-      if (/[\w+.-]/.test(c)) {
+      if (/[\da-z+.-]/i.test(c)) {
         this.#word += c;
-        if (this.#word.length > 1024) throw this.#fail("a number is too long", at);
+        if (!begins(this.#word)) throw this.#fail(`${JSON.stringify(this.#word)} is no value`, at);
         return at + 1;
       }
       this.#finishWord(at);
@@ -148,7 +174,7 @@ export class JSONStream {
         if (!frame || list !== (c === "]")) break;
         if (frame.expect !== "first" && frame.expect !== "comma") break;
         this.#stack.pop();
-        this.#told();
+        this.#ended();
         return at + 1;
       case '"': {
         const isKey = frame !== undefined && !list && frame.expect !== "value";
@@ -208,11 +234,11 @@ export class JSONStream {
     let end = at;
     for (; end < text.length; end++) {
       const code = text.charCodeAt(end);
-      if (code === 0x22 || code === 0x5c) break;
-      if (code < 0x20) throw this.#fail("a control character in a text", end);
+      if (code === 0x22 || code === 0x5c || code < 0x20) break;
     }
     if (end > at) this.#add(open, text.slice(at, end));
     if (end === text.length) return end;
+    if (text.charCodeAt(end) < 0x20) throw this.#fail("a control character in a text", end);
     if (text.charAt(end) === "\\") {
       open.escape = "";
       return end + 1;
@@ -227,7 +253,7 @@ export class JSONStream {
       frame.expect = "colon";
     } else {
       this.#grow();
-      this.#told();
+      this.#ended();
     }
     this.#string = null;
     return end + 1;
@@ -247,10 +273,10 @@ export class JSONStream {
   #finishWord(at: number): void {
     const word = this.#word;
     this.#word = "";
-    const literal = word === "true" || word === "false" || word === "null";
-    if (!literal && !number.test(word)) throw this.#fail(`${JSON.stringify(word)} is no value`, at);
+    if (!literals.includes(word) && !number.test(word))
+      throw this.#fail(`${JSON.stringify(word)} is no value`, at);
     this.#place(JSON.parse(word), at);
-    this.#told();
+    this.#ended();
   }
 
   /** The pointer to the value that is next. */
@@ -280,7 +306,7 @@ export class JSONStream {
   }
 
   /** A value is complete. */
-  #told(): void {
+  #ended(): void {
     if (this.#stack.length === 0) this.#whole = true;
   }
 

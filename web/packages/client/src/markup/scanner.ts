@@ -1,3 +1,4 @@
+import { paired } from "./chars.ts";
 import type { MarkupConfig } from "./config.ts";
 import { end } from "./container.ts";
 import type { EndReason, MarkupEvent } from "./event.ts";
@@ -85,12 +86,6 @@ export class Scanner {
       this.#half = text.slice(-1);
       text = text.slice(0, -1);
     }
-    scan(this.#s, sound(text));
+    scan(this.#s, paired(text).replaceAll("\0", "\ufffd"));
   }
-}
-
-/** A text without NUL and without halves of characters. */
-function sound(text: string): string {
-  if (!/[\0\ud800-\udfff]/.test(text)) return text;
-  return text.replace(/\0|\p{Surrogate}/gu, "\ufffd");
 }
