@@ -62,6 +62,18 @@ func (c Config) turnLimits() turn.Limits {
 	return l
 }
 
+// undeclaredBlocks says whether clients of other protocols that declare nothing
+// get every block.
+func (c WiresConfig) undeclaredBlocks() (bool, error) {
+	switch c.Undeclared {
+	case "", "text":
+		return false, nil
+	case "blocks":
+		return true, nil
+	}
+	return false, fmt.Errorf("wires.undeclared: %q must be text or blocks%s", c.Undeclared, didYouMean(nearest.Of(c.Undeclared, []string{"text", "blocks"})))
+}
+
 func (c Config) actionLimits() action.Limits {
 	return action.Limits{
 		Payload: c.Limits.ActionBytes, State: c.Limits.ActionStateBytes, Result: c.Limits.ActionResultBytes, Prompt: c.Limits.InputBytes,
@@ -71,7 +83,7 @@ func (c Config) actionLimits() action.Limits {
 
 func (c Config) serverLimits() server.Limits {
 	l := server.Limits{
-		BodyBytes: c.Limits.BodyBytes, InputBytes: c.Limits.InputBytes, Streams: c.Limits.Streams,
+		BodyBytes: c.Limits.BodyBytes, HistoryBytes: c.Limits.HistoryBytes, InputBytes: c.Limits.InputBytes, Streams: c.Limits.Streams,
 		StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerSecond: c.Limits.RequestsPerSecond, TurnsPerMinute: c.Limits.TurnsPerMinute,
 	}
 	if c.devMode() && c.Authenticate == nil {

@@ -47,6 +47,7 @@ type Config struct {
 	Actions      map[string]ActionConfig `json:"actions"`
 	Keys         KeysConfig              `json:"keys"`
 	Capabilities CapabilitiesConfig      `json:"capabilities"`
+	Wires        WiresConfig             `json:"wires"`
 	Allow        AllowConfig             `json:"allow"`
 	Recommender  RecommenderConfig       `json:"recommender"`
 	Auth         AuthConfig              `json:"auth"`
@@ -196,6 +197,14 @@ type CapabilitiesConfig struct {
 	Strict bool `json:"strict"`
 }
 
+// WiresConfig says what clients of other protocols are taken for.
+type WiresConfig struct {
+	// Undeclared is what a client of AG-UI or of the AI SDK gets that does not
+	// say which blocks it draws: text (default), or blocks, where the front end
+	// is the installation's own and draws them all.
+	Undeclared string `json:"undeclared"`
+}
+
 // AllowConfig lists what answers may lead to. A list that is not set (nil) has
 // the default named here, or with the sample data what its page has; one that is
 // empty allows nothing.
@@ -259,6 +268,9 @@ type AuthConfig struct {
 type LimitsConfig struct {
 	// BodyBytes bounds a request's body. Default 1 MiB.
 	BodyBytes int64 `json:"body_bytes"`
+	// HistoryBytes bounds the body of a request of AG-UI or the AI SDK, whose
+	// clients send all of their conversation each time. Default 16 MiB.
+	HistoryBytes int64 `json:"history_bytes"`
 	// InputBytes bounds a user message. Default 64 KiB.
 	InputBytes int `json:"input_bytes"`
 	// OutputBytes bounds the text of one turn. Default 1 MiB.

@@ -51,6 +51,9 @@ func (c Config) Check(ctx context.Context) error {
 	if err := c.Assets.check(); err != nil {
 		return err
 	}
+	if _, err := c.Wires.undeclaredBlocks(); err != nil {
+		return err
+	}
 	if c.Auth.JWKSURL == "" { // reading keys by URL is the doctor's
 		if _, err := c.newAuth(ctx, slog.New(slog.DiscardHandler)); err != nil {
 			return err

@@ -479,13 +479,17 @@ func (a *App) newHandler(p *parts, allowed AllowConfig, metrics *server.Metrics)
 			return nil, err
 		}
 	}
+	undeclared, err := a.cfg.Wires.undeclaredBlocks()
+	if err != nil {
+		return nil, err
+	}
 	allow := server.Allow(allowed)
 	allow.LinkHosts = linkHosts(allow.LinkHosts, p.queries)
 	cfg := server.Config{
 		Runner: p.runner, Actions: p.gateway, Auditor: a.cfg.auditor(), Store: p.store, Files: p.files, Registry: a.registry, Auth: auth, Model: p.model.Info(),
 		Allow: allow, SampleData: p.demo != nil, Limits: a.cfg.serverLimits(), Web: web.Dist,
 		Origins: a.cfg.Auth.Origins, Heartbeat: a.cfg.Limits.Heartbeat, WriteTimeout: a.cfg.Limits.WriteTimeout,
-		StrictCapabilities: a.cfg.Capabilities.Strict, ShowToolDetails: a.cfg.devMode(),
+		StrictCapabilities: a.cfg.Capabilities.Strict, UndeclaredBlocks: undeclared, ShowToolDetails: a.cfg.devMode(),
 		Metrics: metrics, Logger: a.log, Draining: p.drain, Version: Version(),
 		Suggestions: func(lang string) []string {
 			if s, ok := byLang(a.cfg.Suggestions, lang); ok {

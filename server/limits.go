@@ -15,6 +15,9 @@ import (
 type Limits struct {
 	// BodyBytes bounds a request body. Default 1 MiB.
 	BodyBytes int64
+	// HistoryBytes bounds the body of a request of AG-UI or the AI SDK, whose
+	// clients send all of their conversation each time. Default 16 MiB.
+	HistoryBytes int64
 	// InputBytes bounds one message of a user. Default 64 KiB.
 	InputBytes int
 	// StreamsPerUser is how many streams one user may have open. Default 256.
@@ -36,6 +39,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.BodyBytes < 0 {
 		l.BodyBytes = 1 << 40
+	}
+	if l.HistoryBytes == 0 {
+		l.HistoryBytes = 16 << 20
+	}
+	if l.HistoryBytes < 0 {
+		l.HistoryBytes = 1 << 40
 	}
 	if l.InputBytes == 0 {
 		l.InputBytes = 64 << 10

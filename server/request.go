@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +31,12 @@ type call struct {
 	lang  string
 	// dialect is what events are written in; empty is our own.
 	dialect string
-	caller  tool.Caller
-	owner   store.Owner
-	rec     *recorder
+	// declared is what the body of a request says its client draws; nil when it
+	// says nothing.
+	declared *string
+	caller   tool.Caller
+	owner    store.Owner
+	rec      *recorder
 }
 
 type callKey struct{}
@@ -136,12 +140,12 @@ type body struct {
 
 // limitBody bounds a body: one that never ends would hold its connection for
 // ever. The answer may take longer, as streams do.
-func (s *server) limitBody(w http.ResponseWriter, b io.ReadCloser) io.ReadCloser {
+func (s *server) limitBody(w http.ResponseWriter, b io.ReadCloser, limit int64) io.ReadCloser {
 	rc := http.NewResponseController(w)
 	if err := rc.SetReadDeadline(time.Now().Add(s.ReadTimeout)); err != nil {
 		s.log.Debug("no read deadline", "err", err) // a writer of tests
 	}
-	return &body{http.MaxBytesReader(w, b, s.Limits.BodyBytes), rc}
+	return &body{http.MaxBytesReader(w, b, limit), rc}
 }
 
 // Read implements io.Reader. What follows the body has no deadline.
@@ -189,7 +193,10 @@ func languageOf(r *http.Request) string {
 //
 // In the UI Block Protocol the parameter is the declaration, and goes before
 // the header. It has that protocol's grammar, which knows no short names and no
-// blanks, and a client that declares nothing draws nothing.
+// blanks, and a client that declares nothing draws nothing. Clients of AG-UI and
+// of the AI SDK may declare in the body of their request too; one that declares
+// nothing draws nothing either, unless the installation says that its front end
+// draws everything.
 func (s *server) caps(r *http.Request) block.Caps {
 	header, inHeader := r.Header["X-Blocks"]
 	param, inQuery := capabilities(r.URL.RawQuery)
@@ -201,6 +208,10 @@ func (s *server) caps(r *http.Request) block.Caps {
 		return s.Registry.Negotiate(strings.Join(header, ","), true)
 	case strict:
 		return s.Registry.Negotiate("", false)
+	case callOf(r).declared != nil:
+		return s.Registry.Negotiate(*callOf(r).declared, true)
+	case slices.Contains(neighbours, callOf(r).dialect) && !s.UndeclaredBlocks:
+		return s.Registry.Negotiate("", true)
 	}
 	return block.Caps{}
 }

@@ -53,6 +53,10 @@ type Config struct {
 	// StrictCapabilities refuses a request with a malformed capability, which
 	// is otherwise dropped and named in the start event.
 	StrictCapabilities bool
+	// UndeclaredBlocks sends every block to clients of AG-UI and the AI SDK that
+	// declare nothing. Otherwise blocks reach them as text: such a client shows
+	// nothing where it gets something that it does not know.
+	UndeclaredBlocks bool
 	// ShowToolDetails lets the page link to trajectories.
 	ShowToolDetails bool
 	Limits          Limits
@@ -132,6 +136,9 @@ const (
 	working
 	// uploading routes take bodies of their own size.
 	uploading
+	// conversing routes are working ones whose clients send all of a
+	// conversation, and files within it.
+	conversing
 )
 
 // route is one entry of the API; /openapi.json describes each of them.
@@ -268,16 +275,19 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, name string, rt r
 	c, a := callOf(r), rt.access
 	c.route, c.quiet = name, a == public
 	if r.Body != nil && r.Body != http.NoBody {
-		if a == uploading {
+		switch a {
+		case uploading:
 			r.Body = s.limitUpload(w, r.Body)
-		} else {
-			r.Body = s.limitBody(w, r.Body)
+		case conversing:
+			r.Body = s.limitBody(w, r.Body, s.Limits.HistoryBytes)
+		default:
+			r.Body = s.limitBody(w, r.Body, s.Limits.BodyBytes)
 		}
 	}
 	if a == public {
 		return nil
 	}
-	if err := s.identify(r, a == working); err != nil {
+	if err := s.identify(r, a == working || a == conversing); err != nil {
 		return err
 	}
 	var err error

@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/inlay-ui/inlay/internal/id"
+	"github.com/inlay-ui/inlay/store"
+	"github.com/inlay-ui/inlay/wire/agui"
+	"github.com/inlay-ui/inlay/wire/aisdk"
+)
+
+// The clients of other protocols choose the names of their threads and messages,
+// and send what they take for the whole conversation with every request. Here
+// are what the routes of those protocols share: a name is looked up in its
+// owner's own book (store.Aliases), and of what a client says happened before
+// nothing is believed.
+
+// neighbours are the dialects of clients that know no block of ours and cannot
+// say so: unless one declares what it draws, blocks reach it as text.
+var neighbours = []string{agui.Name, aisdk.Name}
+
+// isOwn reports whether a name has the form of our own ids with a prefix, which
+// a client can only have from us.
+func isOwn(prefix, name string) bool {
+	rest, ok := strings.CutPrefix(name, prefix+"_")
+	return ok && len(rest) == 36 && uuid.Validate(rest) == nil
+}
+
+// foreignName checks a name that a client gave.
+func foreignName(field, name string) error {
+	if name == "" || len(name) > store.MaxForeign {
+		return invalid(fmt.Sprintf("%s must have 1 to %d bytes.", field, store.MaxForeign), map[string]any{"field": field, "limit": store.MaxForeign})
+	}
+	return nil
+}
+
+// thread returns the conversation that a client calls by a name, or by its id.
+// store.ErrNotFound when there is none.
+func (s *server) thread(ctx context.Context, o store.Owner, dialect, name string) (store.Conversation, error) {
+	conversation := name
+	if !isOwn("c", name) {
+		a, err := s.Store.AliasOf(ctx, o, dialect, store.AliasThread, name)
+		if err != nil {
+			return store.Conversation{}, wrap("read thread", err)
+		}
+		conversation = a.ID
+	}
+	c, err := s.Store.Conversation(ctx, o, conversation)
+	return c, wrap("read conversation", err)
+}
+
+// beginThread is thread for a request that may begin the conversation: a name
+// that is not known stands for a new one from now on. Of many requests with one
+// new name all get the same. The conversation has no messages while it is only a
+// name.
+func (s *server) beginThread(ctx context.Context, o store.Owner, dialect, name string) (store.Conversation, error) {
+	if isOwn("c", name) {
+		return s.thread(ctx, o, dialect, name)
+	}
+	own := id.New("c")
+	a, err := s.Store.PutAlias(ctx, store.Alias{Owner: o, Dialect: dialect, Kind: store.AliasThread, Foreign: name, ID: own, Conversation: own})
+	if err != nil {
+		return store.Conversation{}, wrap("name thread", err)
+	}
+	c, err := s.Store.Conversation(ctx, o, a.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Conversation{ID: a.ID, Owner: o}, nil
+	}
+	return c, wrap("read conversation", err)
+}
+
+// called returns the message of a conversation that a client calls by a name, or
+// by its id; false when it has none of that name.
+func (s *server) called(ctx context.Context, o store.Owner, dialect, conversation, name string) (store.Message, bool, error) {
+	msg := name
+	if !isOwn("m", name) {
+		a, err := s.Store.AliasOf(ctx, o, dialect, store.AliasMessage, name)
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && a.Conversation != conversation:
+			return store.Message{}, false, nil
+		case err != nil:
+			return store.Message{}, false, wrap("read name of message", err)
+		}
+		msg = a.ID
+	}
+	m, err := s.Store.Message(ctx, o, msg)
+	if errors.Is(err, store.ErrNotFound) || err == nil && m.Conversation != conversation {
+		return store.Message{}, false, nil
+	}
+	return m, err == nil, wrap("read message", err)
+}
+
+// callMessage keeps what a client calls a message. It is no harm when that is
+// not known: the next request is taken as a client's that says it anew.
+func (s *server) callMessage(ctx context.Context, o store.Owner, dialect, conversation, name, msg string) {
+	if name == "" || name == msg || isOwn("m", name) || len(name) > store.MaxForeign {
+		return
+	}
+	if _, err := s.Store.PutAlias(context.WithoutCancel(ctx), store.Alias{
+		Owner: o, Dialect: dialect, Kind: store.AliasMessage, Foreign: name, ID: msg, Conversation: conversation,
+	}); err != nil {
+		s.log.Warn("keep the name of a message", "dialect", dialect, "msg", msg, "err", err)
+	}
+}
+
+// written returns the message of a conversation that is being written now: its
+// running turn, or the last message while something is appended to it. Empty for
+// none.
+func (s *server) written(ctx context.Context, c store.Conversation) (string, error) {
+	for _, msg := range slices.Compact([]string{c.Running, c.Leaf}) {
+		if msg == "" {
+			continue
+		}
+		_, open, err := s.Store.Last(ctx, msg)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", wrap("read log", err)
+		}
+		if open {
+			return msg, nil
+		}
+	}
+	return "", nil
+}
+
+// answerOf returns the answer to a user's message: the one on the path that is
+// shown, else the newest. Empty for none.
+func (s *server) answerOf(ctx context.Context, o store.Owner, c store.Conversation, user string) (string, error) {
+	path, err := s.Store.Path(ctx, o, c.ID, "")
+	if err != nil {
+		return "", wrap("read conversation", err)
+	}
+	i := slices.IndexFunc(path, func(m store.Message) bool { return m.ID == user })
+	if i < 0 {
+		newest, err := s.Store.Newest(ctx, o, c.ID, user)
+		if err != nil {
+			return "", wrap("read conversation", err)
+		}
+		if path, err = s.Store.Path(ctx, o, c.ID, newest); err != nil {
+			return "", wrap("read conversation", err)
+		}
+		i = slices.IndexFunc(path, func(m store.Message) bool { return m.ID == user })
+	}
+	if i < 0 || i+1 >= len(path) {
+		return "", nil
+	}
+	return path[i+1].ID, nil
+}
+
+// stopThread stops what is written to a client's thread, or its paused turn. A
+// client that has read of another message than the one that runs now names it,
+// so that a stop that comes late stops nothing else.
+func (s *server) stopThread(w http.ResponseWriter, r *http.Request, dialect, name, message string) error {
+	o := callOf(r).owner
+	c, err := s.thread(r.Context(), o, dialect, name)
+	if err != nil {
+		return err
+	}
+	msg, err := s.written(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	if msg == "" {
+		msg = c.Leaf // it may be paused
+	}
+	running := false
+	if msg != "" && (message == "" || message == msg) {
+		if running, err = s.Runner.Stop(r.Context(), o, msg); err != nil {
+			return wrap("stop", err)
+		}
+	}
+	if !running {
+		return writeJSON(w, http.StatusOK, map[string]string{"status": "done"})
+	}
+	return writeJSON(w, http.StatusAccepted, map[string]string{"status": "stopping"})
+}
