@@ -66,6 +66,20 @@ export async function readable(answer) {
   return fold(parts.join(" "));
 }
 
+/**
+ * Waits until an answer reads as a certain text. The rest of a long text is
+ * drawn in steps, also after the answer is complete.
+ * @param {import("playwright-core").Locator} answer
+ * @param {string} text
+ */
+export async function reads(answer, text) {
+  let now = "";
+  await until("the answer reads as it should", async () => {
+    now = await readable(answer);
+    return now === text;
+  }).catch(() => assert.equal(now, text));
+}
+
 /** @param {string} text */
 export const fold = (text) => text.replace(/\s+/g, " ").trim();
 
@@ -77,7 +91,7 @@ export const fold = (text) => text.replace(/\s+/g, " ").trim();
  * @param {number} [timeout]
  * @returns {Promise<T>}
  */
-export async function until(what, condition, timeout = 15_000) {
+export async function until(what, condition, timeout = 30_000) {
   const end = Date.now() + timeout;
   for (;;) {
     const value = await condition();
@@ -85,6 +99,39 @@ export async function until(what, condition, timeout = 15_000) {
     assert.ok(Date.now() < end, `not in ${timeout} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
+}
+
+/**
+ * Does something, and waits until something that may be there for a moment
+ * only has been there since. Every change of the page is looked at.
+ * @param {Page} page
+ * @param {string} selector
+ * @param {() => Promise<unknown>} act
+ * @param {RegExp} [pattern] what its text must match
+ */
+export async function passing(page, selector, act, pattern = /(?:)/) {
+  const seen = await page.evaluateHandle(
+    ({ selector, source }) => {
+      const pattern = new RegExp(source);
+      const state = { seen: false };
+      const watch = new MutationObserver(() => {
+        const found = Array.from(document.querySelectorAll(selector));
+        if (!found.some((e) => pattern.test(e.textContent ?? ""))) return;
+        state.seen = true;
+        watch.disconnect();
+      });
+      watch.observe(document, {
+        subtree: true,
+        childList: true,
+        attributes: true,
+        characterData: true,
+      });
+      return state;
+    },
+    { selector, source: pattern.source },
+  );
+  await act();
+  await until(`${selector} with ${pattern} was there`, () => seen.evaluate(({ seen }) => seen));
 }
 
 /**
@@ -142,11 +189,14 @@ export function picture(canvas) {
 export async function drawn(chart) {
   const canvas = chart.locator("canvas").first();
   await canvas.waitFor();
-  let before = "";
   await until("the chart is drawn and at rest", async () => {
-    const now = await canvas.evaluate((e) => /** @type {HTMLCanvasElement} */ (e).toDataURL());
-    const rests = now === before;
-    before = now;
+    const rests = await canvas.evaluate(async (e) => {
+      const own = /** @type {HTMLCanvasElement} */ (e);
+      const before = own.toDataURL();
+      // On a busy machine time passes without a frame; only frames move a chart on.
+      for (let i = 0; i < 3; i++) await new Promise((next) => requestAnimationFrame(next));
+      return own.isConnected && own.toDataURL() === before;
+    });
     return rests && (await picture(canvas)).colours > 8;
   });
   return canvas;

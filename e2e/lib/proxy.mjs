@@ -117,6 +117,25 @@ export class Proxy {
   }
 }
 
+/**
+ * Holds the streams of answers back before the first event of a kind, so that
+ * what is seen until then can be looked at for as long as it takes.
+ * @param {Proxy} proxy
+ * @param {string} event
+ * @returns {() => void} lets them go on
+ */
+export function holdAt(proxy, event) {
+  let release = () => {};
+  const released = new Promise((resolve) => {
+    release = () => resolve(undefined);
+  });
+  proxy.rule = async (path, sent) => {
+    if (path.startsWith("/v1/chat") && sent.includes(`event: ${event}\n`)) await released;
+    return "go";
+  };
+  return () => release();
+}
+
 /** @param {string} target */
 export function startProxy(target) {
   return new Proxy(target).start();

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { closePage, launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import {
   answers,
@@ -20,7 +19,7 @@ import {
   settled,
   until,
 } from "../lib/chat.mjs";
-import { startProxy } from "../lib/proxy.mjs";
+import { holdAt, startProxy } from "../lib/proxy.mjs";
 import { startDemoModel, startServer } from "../lib/server.mjs";
 
 /** @type {import("playwright-core").Browser} */
@@ -40,16 +39,9 @@ describe("the demo", () => {
   test("a suggestion leads from a skeleton to a chart with the text around it", async () => {
     const server = await startServer();
     const proxy = await startProxy(server.url);
+    // Where the block was announced and its data is still to come.
+    const release = holdAt(proxy, "block_end");
     try {
-      // Holds the stream where the block was announced and its data is still to come.
-      let held = false;
-      proxy.rule = async (path, sent) => {
-        if (!held && path.startsWith("/v1/chat") && sent.includes("event: block_end")) {
-          held = true;
-          await sleep(600);
-        }
-        return /** @type {const} */ ("go");
-      };
       proxy.slice = 7;
       const page = await openPage(browser, proxy.url);
       await page.getByRole("button", { name: /Q3 sales by region/ }).click();
@@ -60,6 +52,7 @@ describe("the demo", () => {
       assert.match(await loading.innerText(), /2026Q3 sales by region/);
       const id = await loading.getAttribute("data-block-id");
       const announced = await loading.boundingBox();
+      release();
 
       const done = page.locator('[data-block-type="chart"][data-block-status="done"]');
       await done.waitFor();
@@ -86,6 +79,7 @@ describe("the demo", () => {
       assertClean(page);
       await closePage(page);
     } finally {
+      release();
       await proxy.stop();
       await server.stop();
     }
@@ -183,7 +177,7 @@ describe("blocks", () => {
 
     await chooseInMenu(chart, "table");
     await chart.locator("table").waitFor();
-    assert.equal(await chart.locator("canvas").count(), 0);
+    await chart.locator("canvas").waitFor({ state: "detached" });
     assert.match(await chart.locator("tbody tr").first().innerText(), /^East\s+320\s10k CNY$/);
     await chooseInMenu(chart, "table");
     await drawn(chart);
@@ -265,7 +259,7 @@ describe("blocks", () => {
     await saying(blocks(page, "metric"), /Sales\s+850/);
     await ask(page, "Show me the SQL");
     await settled(page, 3);
-    assert.match(await lastAnswer(page).locator("pre code").innerText(), /GROUP BY region/);
+    await saying(lastAnswer(page).locator("pre code"), /GROUP BY region/);
     assert.equal(await composer(page).inputValue(), "");
     assertClean(page);
     await closePage(page);

@@ -14,6 +14,7 @@ import {
   settled,
   until,
 } from "../lib/chat.mjs";
+import { holdAt, startProxy } from "../lib/proxy.mjs";
 import { startDemoModel, startServer } from "../lib/server.mjs";
 
 const product = "app.product_card";
@@ -117,12 +118,16 @@ test("what is no card is seen as it was written, and the answer goes on", async 
   await closePage(page);
 });
 
-test("trains keep their places while their data is on its way; one that there is not is said to be missing", async () => {
-  const page = await openPage(browser, server.url);
+test("trains keep their places while their data is on its way; one that there is not is said to be missing", async (t) => {
+  const proxy = await startProxy(server.url);
+  t.after(() => proxy.stop());
+  const release = holdAt(proxy, "block_end");
+  const page = await openPage(browser, proxy.url);
   await ask(page, "The train to Shanghai tomorrow");
   const first = blocks(page, train).first();
   await first.waitFor();
   assert.equal(await first.getAttribute("aria-busy"), "true");
+  release();
   const answer = await settled(page);
   assert.deepEqual(await order(answer), ["text", train, "text", train, "text", train, "text"]);
   await saying(first, /S101[\s\S]*Shanghai \(sample\)/);
