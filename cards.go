@@ -1,12 +1,15 @@
 package inlay
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/inlay-ui/inlay/action/declared"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/demo"
 	"github.com/inlay-ui/inlay/internal/jsonx"
@@ -161,16 +164,97 @@ func (c Config) embed() ([]markup.Syntax, error) {
 
 // declareCards adds the cards of the configuration.
 func (a *App) declareCards(s *sources) error {
+	known, err := a.knownActions()
+	if err != nil {
+		return err
+	}
 	for i, cc := range a.cfg.Cards {
 		card, err := cc.make(s, a.registry)
 		if err == nil {
 			err = a.addCards(card)
+		}
+		if err == nil {
+			added, _ := a.cards.Lookup(card.Name, max(card.Type.Version, 1))
+			err = cc.checkActions(added, known)
 		}
 		if err != nil {
 			return fmt.Errorf("cards[%d]: %w", i, err)
 		}
 	}
 	return nil
+}
+
+// knownActions are the actions that a button may call, with the types of block
+// that may have each; all when there are none. Those of the program are among
+// them once they were added.
+func (a *App) knownActions() (map[string][]string, error) {
+	known := make(map[string][]string)
+	for _, name := range a.actions.Names() {
+		known[name] = nil
+	}
+	if a.withDemo(max(len(a.cfg.Tools), a.tools.Len())) {
+		defs, err := demo.ActionDefs()
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range defs {
+			known[d.Name] = d.Blocks
+		}
+	}
+	for name, ac := range a.cfg.Actions {
+		known[name] = ac.Blocks
+	}
+	for _, s := range a.cfg.Sources {
+		if s.Query != nil {
+			known[declared.RunQuery] = []string{"query"}
+		}
+	}
+	return known, nil
+}
+
+// checkTime bounds a program that is tried at the example of its card.
+const checkTime = time.Second
+
+// checkActions finds buttons of a card that lead nowhere. Of a program those are
+// known that it makes of the card's example.
+func (cc CardConfig) checkActions(card TextCard, known map[string][]string) error {
+	if card.Actions == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	list, err := card.Actions(ctx, card.Example)
+	if err != nil {
+		if json.Valid([]byte(cc.Actions)) { // a list, and no program that wants more than the example
+			return fmt.Errorf("card %q: actions: %w", card.Name, err)
+		}
+		return nil
+	}
+	for i, act := range list {
+		if act.Kind != block.ActionAPI && act.Kind != "" {
+			continue
+		}
+		name := act.Action
+		if name == "" {
+			name = act.ID
+		}
+		blocks, ok := known[name]
+		switch {
+		case !ok:
+			return fmt.Errorf("card %q: actions[%d]: action %q is not registered%s", card.Name, i, name, among(name, sortedKeys(known)))
+		case len(blocks) > 0 && !slices.Contains(blocks, card.Type.Name):
+			return fmt.Errorf("card %q: actions[%d]: action %q is for blocks of the type %s, and not for %s", card.Name, i, name, strings.Join(blocks, ", "), card.Type.Name)
+		}
+	}
+	return nil
+}
+
+// among says what there is instead of a name.
+func among(name string, names []string) string {
+	if len(names) == 0 {
+		return ": there are no actions"
+	}
+	return fmt.Sprintf(" (there are %s)%s", strings.Join(names, ", "), didYouMean(nearest.Of(name, names)))
 }
 
 func (cc CardConfig) make(s *sources, types *block.Registry) (TextCard, error) {
@@ -313,33 +397,59 @@ func (cc CardConfig) resolver(s *sources) (CardResolver, error) {
 	return nil, s.undefined(cc.Source)
 }
 
+// proxied makes an App with the cards of NewProxy, which has no upstream.
+func proxied(upstreamData bool) func(Config) (*App, error) {
+	return func(c Config) (*App, error) {
+		off := false
+		c.Demo = &off
+		app, err := New(c)
+		if err != nil {
+			return nil, err
+		}
+		return app, app.addProxyCards(upstreamData)
+	}
+}
+
 // cardsOf opens what the cards of a configuration need and calls use with them
 // and the syntaxes in which they may be written. Nothing is called that they
 // name.
-func (c Config) cardsOf(use func(cards *markup.Cards, types *block.Registry, embed []markup.Syntax) error) error {
-	app, err := New(c)
+func (c Config) cardsOf(open func(Config) (*App, error), use func(cards *markup.Cards, types *block.Registry, embed []markup.Syntax) error) error {
+	app, err := open(c)
 	if err != nil {
 		return err
 	}
+	return app.useCards(use)
+}
+
+func (a *App) useCards(use func(cards *markup.Cards, types *block.Registry, embed []markup.Syntax) error) error {
+	c := a.cfg
 	open, err := c.openSources()
 	if err != nil {
 		return err
 	}
-	err = app.declareCards(open)
+	err = a.declareCards(open)
 	if err == nil {
 		embed, _ := c.embed() // checked by New
 		if embed == nil {
 			embed = []markup.Syntax{markup.Fence, markup.Placeholder}
 		}
-		err = use(app.cards, app.registry, embed)
+		err = use(a.cards, a.registry, embed)
 	}
 	return errors.Join(err, open.close())
 }
 
 // CardPrompt returns what the model is told of the cards of a configuration;
 // "" when it has none.
-func (c Config) CardPrompt() (prompt string, err error) {
-	err = c.cardsOf(func(cards *markup.Cards, _ *block.Registry, embed []markup.Syntax) error {
+func (c Config) CardPrompt() (prompt string, err error) { return c.cardPrompt(New) }
+
+// ProxyCardPrompt is CardPrompt for a configuration behind NewProxy, which has
+// cards where the configuration has none.
+func (c Config) ProxyCardPrompt(upstreamData bool) (prompt string, err error) {
+	return c.cardPrompt(proxied(upstreamData))
+}
+
+func (c Config) cardPrompt(open func(Config) (*App, error)) (prompt string, err error) {
+	err = c.cardsOf(open, func(cards *markup.Cards, _ *block.Registry, embed []markup.Syntax) error {
 		prompt = cards.Prompt(embed, nil)
 		return nil
 	})
@@ -369,7 +479,16 @@ type CardFinding struct {
 // CheckCards reads a text as a model's and says what would be shown of it. Data
 // of cards is not fetched.
 func (c Config) CheckCards(text string) (found []CardFinding, err error) {
-	err = c.cardsOf(func(cards *markup.Cards, types *block.Registry, embed []markup.Syntax) error {
+	return c.checkCards(New, text)
+}
+
+// CheckProxyCards is CheckCards for a configuration behind NewProxy.
+func (c Config) CheckProxyCards(upstreamData bool, text string) (found []CardFinding, err error) {
+	return c.checkCards(proxied(upstreamData), text)
+}
+
+func (c Config) checkCards(open func(Config) (*App, error), text string) (found []CardFinding, err error) {
+	err = c.cardsOf(open, func(cards *markup.Cards, types *block.Registry, embed []markup.Syntax) error {
 		r := markup.NewReader(cards, embed, func(f markup.Found) {
 			switch f.Kind {
 			case markup.Text:

@@ -25,6 +25,9 @@ limits: { optional_blocks: 10 }
 sources:
   shop: { sql: { dsn: "sqlite:SHOP" } }
   rail: { http: { base_url: "RAIL" } }
+actions:
+  pay: { source: rail, request: { method: POST, path: /pay }, confirm: "Pay?" }
+  run_nothing: { source: rail, request: { path: /run }, blocks: [table] }
 cards:
   - preset: ProductCard
     source: shop
@@ -62,6 +65,9 @@ cards:
     type: chart
     example: { version: 1, type: bar, x: { field: a }, series: [ { field: b, name: B } ], data: [ { a: East, b: 1 } ] }
 `
+
+// moreAction is where cardsYAML has actions.
+const moreAction = `actions: '[{id: "more", kind: "prompt", label: "More", prompt: "More about \(.payload.id)"}]'`
 
 // says is a model that gives one answer.
 type says string
@@ -232,10 +238,16 @@ func TestCardConfigErrors(t *testing.T) {
 		{"syntaxes: [fence]", "syntaxes: [fence, plcaeholder]", `syntaxes[1]: syntax "plcaeholder": must be fence, placeholder or tag; did you mean placeholder?`},
 		{"fallback: \"Order {{.id}}", "fallback: \"Order {{id}}", `card "OrderCard": fallback: {{id}} is not a path`},
 		{"actions: '[{id", "actions: '[{{id", `card "OrderCard": actions: jq`},
+		{moreAction, "actions: [pay, payy]", `cards[2]: card "OrderCard": actions[1]: action "payy" is not registered (there are pay, run_nothing); did you mean pay?`},
+		{moreAction, "actions: [run_nothing]", `cards[2]: card "OrderCard": actions[0]: action "run_nothing" is for blocks of the type table, and not for app.order_card`},
+		{moreAction, `actions: '[{id: "x", action: (if .payload.note then "nope" else "pay" end)}]'`, `cards[2]: card "OrderCard": actions[0]: action "nope" is not registered`},
+		{moreAction, "actions: [5]", `cards[2]: card "OrderCard": actions: `},
 		{"type: chart", "type: chrat", `cards[4]: card "Chart": block type "chrat" is not registered; did you mean chart?`},
 		{"name: NoteCard", "name: OrderCard", `cards[3]: card "OrderCard": version 1 is there already`},
 		{"timeout: 2s", "timeout: 2", "not a duration"},
 		{"timeout: 2s", "timeout: -2s", "must not be negative"},
+		{moreAction, "actions: [pay]", ""},
+		{moreAction, `actions: '[{id: "pay", label: .payload.nothing.here[0:2]}, if .payload.note > 5 then "nope" else empty end]'`, `action "nope" is not`},
 	} {
 		text := strings.NewReplacer("SHOP", "shop.db", "RAIL", "https://rail.example.com").Replace(cardsYAML)
 		if !strings.Contains(text, c.old) {
@@ -245,8 +257,34 @@ func TestCardConfigErrors(t *testing.T) {
 		if err == nil {
 			err = cfg.Check(t.Context())
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
+		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v\nwant %s", c.now, err, c.want)
+		}
+	}
+}
+
+// TestCardsCallTheDemonstration: a button may call an action of the sample data
+// while that is on, and of nothing else.
+func TestCardsCallTheDemonstration(t *testing.T) {
+	for name, want := range map[string]string{"add_to_basket": "", "nope": `card "ProductCard": actions[0]: action "nope" is not registered (there are add_to_basket, `} {
+		cfg, err := inlay.Load(write(t, "cards: [{preset: ProductCard, actions: ["+name+"]}]"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Data = t.TempDir()
+		open := func() error {
+			app, err := inlay.New(cfg)
+			if err == nil {
+				err = app.Open(t.Context())
+				_ = app.Close()
+			}
+			return err
+		}
+		_, checked := cfg.CheckCards("")
+		for how, err := range map[string]error{"validate": cfg.Check(t.Context()), "cards check": checked, "serve": open()} {
+			if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %s: %v", how, name, err)
+			}
 		}
 	}
 }

@@ -44,14 +44,22 @@ func NewProxy(cfg Config, upstreamData bool) (*App, error) {
 		cfg.Limits.OptionalBlocks = proxyBlocks
 	}
 	app, err := New(cfg)
-	if err != nil || len(cfg.Cards) > 0 {
-		return app, err
-	}
-	cards, err := proxyCards(upstreamData)
 	if err != nil {
 		return nil, err
 	}
-	return app, app.AddCards(cards...)
+	return app, app.addProxyCards(upstreamData)
+}
+
+// addProxyCards adds the cards of an upstream that names none.
+func (a *App) addProxyCards(upstreamData bool) error {
+	if len(a.cfg.Cards) > 0 {
+		return nil
+	}
+	cards, err := proxyCards(upstreamData)
+	if err != nil {
+		return err
+	}
+	return a.AddCards(cards...)
 }
 
 // toolless is a model that is offered no tools.

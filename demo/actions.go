@@ -5,6 +5,10 @@ import (
 	"github.com/inlay-ui/inlay/tool"
 )
 
+// ActionDefs returns the actions of every demonstration, to be looked at: without
+// an open one they do nothing.
+func ActionDefs() ([]action.Def, error) { return new(Demo).makeActions() }
+
 func (d *Demo) makeActions() ([]action.Def, error) {
 	defs := []action.Def{d.exportOrders(), d.deleteExpenses(), d.restoreExpenses()}
 	for _, make := range []func() (action.Def, error){d.watchProduct, d.addToBasket} {

@@ -15,17 +15,37 @@ type cardsCmd struct {
 	Check  cardsCheckCmd  `cmd:"" help:"Read a Markdown text as a model's and say what would be shown of it."`
 }
 
-type cardsPromptCmd struct {
-	Config string `help:"YAML file." type:"existingfile" placeholder:"FILE"`
+// cardsFlags say which cards are meant.
+type cardsFlags struct {
+	Config  string `help:"YAML file with the cards." type:"existingfile" placeholder:"FILE"`
+	Presets bool   `help:"Take the cards of inlay proxy where the configuration has none: ProductCard, ProductList, HotelCard and chart."`
+	OwnData bool   `name:"upstream-data" help:"As inlay proxy has it: prices, stock and the like may stand in the text. TrainCard and FlightCard are cards too."`
 }
+
+// load reads the configuration, and returns what is told of its cards, of which
+// there must be some.
+func (f *cardsFlags) load() (cfg inlay.Config, prompt string, err error) {
+	if cfg, err = inlay.Load(f.Config, os.Environ()); err != nil {
+		return cfg, "", err
+	}
+	if f.proxy() {
+		prompt, err = cfg.ProxyCardPrompt(f.OwnData)
+	} else {
+		prompt, err = cfg.CardPrompt()
+	}
+	if err == nil && prompt == "" {
+		err = errors.New("the configuration has no cards that could be written: see the sections cards and agent.embed, or take those of inlay proxy with --presets")
+	}
+	return cfg, prompt, err
+}
+
+func (f *cardsFlags) proxy() bool { return f.Presets || f.OwnData }
+
+type cardsPromptCmd struct{ cardsFlags }
 
 // Run prints the part of the system prompt that is made of the cards.
 func (c *cardsPromptCmd) Run() error {
-	cfg, err := inlay.Load(c.Config, os.Environ())
-	if err != nil {
-		return err
-	}
-	prompt, err := cardPrompt(cfg)
+	_, prompt, err := c.load()
 	if err != nil {
 		return err
 	}
@@ -33,19 +53,9 @@ func (c *cardsPromptCmd) Run() error {
 	return nil
 }
 
-// cardPrompt returns what the model is told of the cards, of which there must
-// be some.
-func cardPrompt(cfg inlay.Config) (string, error) {
-	prompt, err := cfg.CardPrompt()
-	if err == nil && prompt == "" {
-		err = errors.New("the configuration has no cards that could be written: see the sections cards and agent.embed")
-	}
-	return prompt, err
-}
-
 type cardsCheckCmd struct {
-	File   string `arg:"" help:"Markdown file, or - for standard input."`
-	Config string `help:"YAML file with the cards." type:"existingfile" placeholder:"FILE"`
+	File string `arg:"" help:"Markdown file, or - for standard input."`
+	cardsFlags
 }
 
 // maxChecked bounds the text that is read.
@@ -54,12 +64,9 @@ const maxChecked = 8 << 20
 // Run prints every part of the text and what becomes of it. Cards that would
 // not be shown make it fail.
 func (c *cardsCheckCmd) Run() error {
-	cfg, err := inlay.Load(c.Config, os.Environ())
+	cfg, _, err := c.load()
 	if err != nil {
-		return err
-	}
-	if _, err := cardPrompt(cfg); err != nil {
-		return err // every text would pass
+		return err // without cards every text would pass
 	}
 	in := io.Reader(os.Stdin)
 	if c.File != "-" {
@@ -77,7 +84,12 @@ func (c *cardsCheckCmd) Run() error {
 	if len(text) > maxChecked {
 		return fmt.Errorf("%s is larger than %d bytes", c.File, maxChecked)
 	}
-	found, err := cfg.CheckCards(string(text))
+	var found []inlay.CardFinding
+	if c.proxy() {
+		found, err = cfg.CheckProxyCards(c.OwnData, string(text))
+	} else {
+		found, err = cfg.CheckCards(string(text))
+	}
 	if err != nil {
 		return err
 	}

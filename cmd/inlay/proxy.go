@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/inlay-ui/inlay"
 )
@@ -33,7 +34,7 @@ type proxyCmd struct {
 
 // Run serves until the context ends.
 func (c *proxyCmd) Run(ctx context.Context, top *cli) error {
-	serve := serveCmd{Config: c.Config, Addr: c.Addr, Data: c.Data, Dev: c.Dev, NoOpen: true}
+	serve := serveCmd{Config: c.Config, Addr: c.Addr, Data: c.Data, Dev: c.Dev, NoOpen: true, hint: c.hint()}
 	cfg, err := serve.load(top)
 	if err != nil {
 		return err
@@ -42,6 +43,19 @@ func (c *proxyCmd) Run(ctx context.Context, top *cli) error {
 		return err
 	}
 	return serve.serve(ctx, cfg, func(cfg inlay.Config) (*inlay.App, error) { return inlay.NewProxy(cfg, c.OwnData) })
+}
+
+// hint says where a back end that has a prompt of its own finds what to say in it
+// of the cards.
+func (c *proxyCmd) hint() string {
+	s := "what the back end must know to write cards: inlay cards prompt --presets"
+	if c.OwnData {
+		s += " --upstream-data"
+	}
+	if c.Config != "" {
+		s += " --config " + strconv.Quote(c.Config)
+	}
+	return s
 }
 
 // lay lays the flags over the section model of the configuration.

@@ -21,6 +21,8 @@ type serveCmd struct {
 	Data   string `help:"Directory of the database and the files. Default ./inlay-data." placeholder:"DIR"`
 	Dev    bool   `help:"One anonymous user, on loopback only."`
 	NoOpen bool   `name:"no-open" help:"Do not open the page in a browser."`
+
+	hint string // said once it listens
 }
 
 // load reads the file and the environment and lays the flags over them.
@@ -72,6 +74,9 @@ func (c *serveCmd) serve(ctx context.Context, cfg inlay.Config, open func(inlay.
 	return app.Serve(ctx, ln, func() {
 		url := "http://" + ln.Addr().String()
 		fmt.Printf("inlay: listening on %s\n", url)
+		if c.hint != "" {
+			fmt.Printf("inlay: %s\n", c.hint)
+		}
 		if !c.NoOpen {
 			openBrowser(url, log)
 		}
