@@ -175,8 +175,8 @@ func (s *Source) Prepare(source string) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.readOnly && !st.reads() {
-		return nil, fmt.Errorf("a read-only source runs queries only, not %s", st.Verb)
+	if s.readOnly && !st.Reads() {
+		return nil, fmt.Errorf("a read-only source runs queries only, not %s", st.What())
 	}
 	return st, nil
 }

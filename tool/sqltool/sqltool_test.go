@@ -49,6 +49,9 @@ type kind struct {
 	// table makes table v with one row; types is that row as JSON.
 	table, insert, types string
 	slow                 string
+	// writes begin as if they read. Each changes, or gives, one row, and there are
+	// as many rows in the end.
+	writes []string
 }
 
 var kinds = []kind{
@@ -60,6 +63,11 @@ var kinds = []kind{
 			'{"a":[1,2]}', NULL)`,
 		types: `[{"at":"2026-03-01T10:20:30Z","b":"AP8=","big":"9007199254740993","d":12.5,"day":"2026-03-01","f":0.1,"i":7,"j":{"a":[1,2]},"n":null,"s":"it's"}]`,
 		slow:  `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c) SELECT max(n) AS m FROM c`,
+		writes: []string{
+			"WITH x AS (SELECT 7 AS a) UPDATE v SET n = NULL WHERE i IN (SELECT a FROM x)",
+			"WITH x AS (SELECT 70 AS a) INSERT INTO v (i) SELECT a FROM x",
+			"WITH x AS (SELECT 70 AS a) DELETE FROM v WHERE i IN (SELECT a FROM x) RETURNING i",
+		},
 	},
 	{
 		name:  "postgres",
@@ -69,6 +77,14 @@ var kinds = []kind{
 			'2026-03-01', '{"a":[1,2]}', NULL, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', true)`,
 		types: `[{"at":"2026-03-01T10:20:30Z","b":"AP8=","big":"9007199254740993","d":12.5,"d2":"123456789012345678.9","day":"2026-03-01","f":0.1,"i":7,"j":{"a":[1,2]},"n":null,"ok":true,"s":"it's","u":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}]`,
 		slow:  `SELECT 1 AS one FROM pg_sleep(30)`,
+		writes: []string{
+			"WITH x AS (SELECT 7 AS a) UPDATE v SET n = NULL WHERE i IN (SELECT a FROM x)",
+			"WITH made AS (INSERT INTO v (i) VALUES (70) RETURNING i) SELECT i FROM made",
+			"WITH gone AS (DELETE FROM v WHERE i = 70 RETURNING i) SELECT i FROM gone",
+			"SELECT i INTO copied FROM v",
+			"SELECT i FROM v FOR UPDATE",
+			"EXPLAIN ANALYZE UPDATE v SET n = NULL",
+		},
 	},
 	{
 		name:  "mysql",
@@ -110,6 +126,22 @@ func TestDatabases(t *testing.T) {
 			// Past the first check the database itself refuses.
 			if _, err := read.Run(t.Context(), &Statement{SQL: "DELETE FROM v", Verb: "DELETE"}, nil); err == nil {
 				t.Error("the database let a read-only source delete")
+			}
+			for _, q := range k.writes {
+				if _, err := read.Prepare(q); err == nil {
+					t.Errorf("a read-only source prepared %s", q)
+				}
+				st, err := Parse(read.Dialect(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := read.Run(t.Context(), st, nil); err == nil {
+					t.Errorf("the database let a read-only source run %s", q)
+				}
+				res, err := try(write, q)
+				if err != nil || st.Reads() || st.rows() != (len(res.Rows) > 0) || !st.rows() && res.Affected != 1 {
+					t.Errorf("%s: %+v, %v; it reads %v, gives rows %v", q, res, err, st.Reads(), st.rows())
+				}
 			}
 			for i := range 5 {
 				run(t, write, "INSERT INTO v (i, s) VALUES (:i, :s)", json.Number("10"), strings.Repeat("x", i))

@@ -30,6 +30,11 @@ type Statement struct {
 	Verb string
 	// Returning says that a statement which writes gives rows.
 	Returning bool
+
+	main    string // behind WITH, the verb of the statement itself
+	writes  string // what a statement that begins as if it read does beside
+	into    bool   // the rows go somewhere else
+	analyze bool   // EXPLAIN runs what it explains
 }
 
 // Parse reads one statement. Parameters are written :name or :name.member;
@@ -53,8 +58,12 @@ type parser struct {
 	out   strings.Builder
 	st    *Statement
 	depth int  // of [ ] in PostgreSQL, where a colon makes a slice
+	paren int  // of ( )
 	ended bool // after the semicolon
 	prev  byte // last byte that was neither space nor comment
+
+	last  string // the word just before, in capitals; "" behind anything else
+	maybe string // a verb behind a parenthesis, until it is seen whether it is one
 }
 
 func (p *parser) run() error {
@@ -86,7 +95,8 @@ func (p *parser) run() error {
 		if n, err := p.quoted(); err != nil {
 			return err
 		} else if n > 0 {
-			p.prev = c
+			p.settle(true)
+			p.prev, p.last = c, ""
 			p.emit(n)
 			continue
 		}
@@ -97,6 +107,8 @@ func (p *parser) run() error {
 			p.emit(n)
 			continue
 		}
+		p.settle(false)
+		p.last = ""
 		if isDigit(c) {
 			n := 1
 			for p.i+n < len(p.in) && (isWordPart(p.in[p.i+n]) || p.in[p.i+n] == '.') {
@@ -117,6 +129,15 @@ func (p *parser) run() error {
 		}
 		if err := p.refusePlaceholder(c); err != nil {
 			return err
+		}
+		switch c {
+		case '(':
+			if p.paren == 0 && p.prev == ')' && p.st.Verb == "WITH" && p.st.main == "" {
+				p.st.main = "SELECT" // nothing else stands in parentheses
+			}
+			p.paren++
+		case ')':
+			p.paren--
 		}
 		if p.d == Postgres {
 			switch c {
@@ -301,14 +322,68 @@ func (p *parser) refusePlaceholder(c byte) error {
 	return nil
 }
 
+// writeVerbs begin statements that write, also behind WITH.
+var writeVerbs = []string{"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"}
+
 func (p *parser) sawWord(w string) {
 	w = strings.ToUpper(w)
-	if p.st.Verb == "" {
-		p.st.Verb = w
+	p.settle(true)
+	before := p.last
+	p.last = w
+	if p.prev == '.' || before == "AS" {
+		return // a name, whatever it is called
 	}
-	if w == "RETURNING" {
-		p.st.Returning = true
+	st := p.st
+	if st.Verb == "" {
+		st.Verb = w
+		return
 	}
+	switch w {
+	case "RETURNING":
+		st.Returning = st.Returning || p.paren == 0
+	case "INTO":
+		// What inserts says so before.
+		st.into = true
+	case "ANALYZE", "ANALYSE":
+		st.analyze = st.analyze || st.Verb == "EXPLAIN"
+	case "SHARE":
+		if before == "FOR" || before == "KEY" || before == "IN" {
+			p.does("FOR SHARE")
+		}
+	}
+	if w == "UPDATE" && (before == "FOR" || before == "KEY") {
+		p.does("FOR UPDATE")
+		return
+	}
+	verb := slices.Contains(writeVerbs, w)
+	switch {
+	case st.Verb == "WITH" && st.main == "" && p.paren == 0 && (w == "SELECT" || p.prev == ')' && (verb || w == "VALUES" || w == "TABLE")):
+		// A name of WITH stands behind the word, or a comma.
+		st.main = w
+		if verb {
+			p.does(w)
+		}
+	case st.Verb == "EXPLAIN" && p.paren == 0 && (verb || w == "CREATE") && st.main == "":
+		st.main = w
+	case p.d == Postgres && p.prev == '(' && verb && w != "REPLACE":
+		p.maybe = w // WITH gone AS (DELETE FROM …)
+	}
+}
+
+// does notes what a statement does beside reading, the first such thing.
+func (p *parser) does(what string) {
+	if p.st.writes == "" {
+		p.st.writes = what
+	}
+}
+
+// settle decides whether a word behind a parenthesis was a verb: a word or a
+// quoted name follows then, and not what follows the name of a column.
+func (p *parser) settle(named bool) {
+	if p.maybe != "" && named {
+		p.does(p.maybe)
+	}
+	p.maybe = ""
 }
 
 // word returns the length of the word at i.
@@ -331,10 +406,32 @@ func isWordPart(c byte) bool { return isWordStart(c) || isDigit(c) }
 // enforces the rest; this list keeps out what changes the connection.
 var readVerbs = []string{"SELECT", "WITH", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC"}
 
-func (s *Statement) reads() bool { return slices.Contains(readVerbs, s.Verb) }
+// Reads reports whether the statement only reads. One that writes behind WITH,
+// puts its rows INTO something, locks them or has EXPLAIN run what writes does
+// not.
+func (s *Statement) Reads() bool {
+	return slices.Contains(readVerbs, s.Verb) && s.writes == "" && !s.into && (s.Verb != "EXPLAIN" || !s.analyze || s.main == "")
+}
 
-// Reads reports whether the statement only reads.
-func (s *Statement) Reads() bool { return s.reads() }
+// What names what the statement does, such as DELETE, or WITH … DELETE.
+func (s *Statement) What() string {
+	switch {
+	case !slices.Contains(readVerbs, s.Verb):
+		return s.Verb
+	case s.writes != "":
+		return s.Verb + " … " + s.writes
+	case s.into:
+		return s.Verb + " … INTO"
+	case s.Verb == "EXPLAIN" && s.analyze && s.main != "":
+		return "EXPLAIN ANALYZE " + s.main
+	}
+	return s.Verb
+}
 
 // rows says whether running the statement is expected to give rows.
-func (s *Statement) rows() bool { return s.reads() || s.Returning }
+func (s *Statement) rows() bool {
+	if s.Returning {
+		return true
+	}
+	return slices.Contains(readVerbs, s.Verb) && (s.Verb == "EXPLAIN" || !slices.Contains(writeVerbs, s.main) && !s.into)
+}

@@ -91,6 +91,67 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestReads: what begins as a query may write all the same.
+func TestReads(t *testing.T) {
+	all := []Dialect{SQLite, Postgres, MySQL}
+	pg := []Dialect{Postgres}
+	for _, c := range []struct {
+		ds   []Dialect
+		in   string
+		what string // what it does; "" for reading
+		rows bool
+	}{
+		{all, "SELECT 1", "", true},
+		{all, "(SELECT 1) UNION (SELECT 2)", "", true},
+		{all, "VALUES (1)", "", true},
+		{all, "WITH x AS (SELECT 1 AS a) SELECT * FROM x", "", true},
+		{all, "WITH x(a) AS (SELECT 1), y AS (SELECT 2) SELECT replace('a', 'b', 'c') FROM x, y", "", true},
+		{all, "WITH x AS (SELECT 1) (SELECT * FROM x)", "", true},
+		{all, "WITH x AS (SELECT replace(replace(a, 'b', 'c'), 'd', 'e') FROM t) SELECT * FROM x", "", true},
+		{all, "SELECT 'DELETE FROM t', \"INTO\" /* INTO x */ FROM t -- FOR UPDATE", "", true},
+		{all, "SELECT t.update, t.into, 1 AS into FROM t", "", true},
+		{pg, "WITH update AS (SELECT 1), delete AS (SELECT 2) SELECT * FROM update, delete", "", true},
+		{pg, "SELECT coalesce(update, 1), sum(delete) FROM t", "", true},
+		{pg, "SELECT substring(a FOR 3) FROM t", "", true},
+		{all, "EXPLAIN DELETE FROM t", "", true},
+		{all, "EXPLAIN SELECT 1", "", true},
+		{all, "SHOW TABLES", "", true},
+		{pg, "WITH RECURSIVE c AS (SELECT 1) SEARCH BREADTH FIRST BY a SET o SELECT * FROM c", "", true},
+
+		{all, "DELETE FROM t", "DELETE", false},
+		{all, "INSERT INTO t SELECT 1", "INSERT", false},
+		{all, "DELETE FROM t RETURNING a", "DELETE", true},
+		{all, "WITH x AS (SELECT 1 AS a) DELETE FROM t WHERE a IN (SELECT a FROM x)", "WITH … DELETE", false},
+		{all, "with x as (select 1 as a)\n-- so\nupdate t set a = 1", "WITH … UPDATE", false},
+		{all, "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x", "WITH … INSERT", false},
+		{all, "WITH x AS (SELECT 1)/**/REPLACE INTO t SELECT * FROM x", "WITH … REPLACE", false},
+		{all, "WITH x AS (SELECT 1) DELETE FROM t RETURNING a", "WITH … DELETE", true},
+		{pg, "WITH gone AS (DELETE FROM t RETURNING a) SELECT * FROM gone", "WITH … DELETE", true},
+		{pg, "WITH gone AS MATERIALIZED ( /* all */ DELETE/**/FROM t RETURNING a), x AS (SELECT 1) SELECT * FROM gone", "WITH … DELETE", true},
+		{pg, "WITH u AS (UPDATE \"t\" SET a = 1 RETURNING a) INSERT INTO log SELECT a FROM u", "WITH … UPDATE", false},
+		{pg, "SELECT * INTO copy FROM t", "SELECT … INTO", false},
+		{pg, "WITH x AS (SELECT 1) SELECT * INTO copy FROM x", "WITH … INTO", false},
+		{[]Dialect{MySQL}, "SELECT a INTO OUTFILE '/tmp/x' FROM t", "SELECT … INTO", false},
+		{[]Dialect{MySQL}, "SELECT a FROM t LOCK IN SHARE MODE", "SELECT … FOR SHARE", true},
+		{[]Dialect{Postgres, MySQL}, "SELECT a FROM t FOR UPDATE", "SELECT … FOR UPDATE", true},
+		{pg, "SELECT a FROM t FOR NO KEY UPDATE SKIP LOCKED", "SELECT … FOR UPDATE", true},
+		{pg, "SELECT a FROM (SELECT a FROM t FOR KEY SHARE) x", "SELECT … FOR SHARE", true},
+		{pg, "EXPLAIN ANALYZE DELETE FROM t", "EXPLAIN ANALYZE DELETE", true},
+		{pg, "EXPLAIN (ANALYZE, COSTS off) CREATE TABLE x AS SELECT 1", "EXPLAIN ANALYZE CREATE", true},
+	} {
+		for _, d := range c.ds {
+			st, err := Parse(d, c.in)
+			if err != nil {
+				t.Errorf("%s %q: %v", d, c.in, err)
+				continue
+			}
+			if st.Reads() != (c.what == "") || st.rows() != c.rows || c.what != "" && st.What() != c.what {
+				t.Errorf("%s %q: reads %v, rows %v, %q", d, c.in, st.Reads(), st.rows(), st.What())
+			}
+		}
+	}
+}
+
 // A statement that Parse accepts has nothing of a value in it, whatever the
 // text: what is outside the parameters comes through unchanged.
 func FuzzParse(f *testing.F) {

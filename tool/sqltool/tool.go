@@ -65,7 +65,7 @@ func New(src *Source, def Def) (tool.Tool, error) {
 	spec.Block = m.BlockSpec()
 	if src.readOnly {
 		spec.Refreshable = true
-	} else if !st.reads() {
+	} else if !st.Reads() {
 		spec.Unrepeatable = true
 	}
 	return &queryTool{src: src, spec: spec, st: st, paths: paths, mapper: m}, nil

@@ -58,7 +58,7 @@ func SQL(src *sqltool.Source, query string, o Options) (markup.Resolver, error) 
 		return nil, fmt.Errorf("query: %w", err)
 	}
 	if !st.Reads() {
-		return nil, fmt.Errorf("query: a card is filled by what is read, not by %s", st.Verb)
+		return nil, fmt.Errorf("query: a card is filled by what is read, not by %s", st.What())
 	}
 	uses := make(map[string]bool)
 	paths := make([][]string, len(st.Names))
