@@ -196,15 +196,17 @@ function check(out, fold, view) {
     });
   }
   assert.deepEqual(out.ends, fold.runs);
-  const outcome = (reason) =>
-    ({ paused: "interrupt", cancelled: view === "v1" ? "cancelled" : undefined })[reason];
+  const cancelled = view === "v1" ? "cancelled" : undefined;
   assert.deepEqual(
     out.outcomes,
-    fold.runs.filter((r) => r !== "error").map(outcome),
+    fold.runs
+      .map((reason, i) => ({ reason, waits: fold.waits[i] }))
+      .filter(({ reason }) => reason !== "error")
+      .map(({ reason, waits }) => (waits ? "interrupt" : reason === "cancelled" ? cancelled : undefined)),
   );
   // A run that fails leaves the client's interrupts as they were.
-  const waits = fold.runs.findLast((r) => r !== "error") === "paused";
-  assert.equal(out.agent.pendingInterrupts.length, waits ? 1 : 0);
+  const last = fold.runs.findLastIndex((reason) => reason !== "error");
+  assert.equal(out.agent.pendingInterrupts.length, fold.waits[last] ? 1 : 0);
 }
 
 for (const reader of readers) {
@@ -255,12 +257,12 @@ for (const [name, lib] of [
   ["client 0.0.59", agui0],
   ["client 1.0.0", agui1],
 ]) {
-  test(`${name}: a snapshot after the history, whatever the client held`, async (t) => {
+  test(`${name}: comes back in the middle, whatever it held`, async (t) => {
     for (const log of logs) {
       await t.test(log, async () => {
-        const { snapshot, text } = folded(log);
-        const first = `${serve(`${log}.both`, read(`${log}.both.txt`))}?stop=${snapshot.seq}`;
-        const second = serve(`${log}.snapshot`, read(`${log}.snapshot.txt`));
+        const fold = folded(log);
+        const first = `${serve(`${log}.both`, read(`${log}.both.txt`))}?stop=${fold.rejoined}`;
+        const second = serve(`${log}.rejoin`, read(`${log}.rejoin.txt`));
         const partial = await run(lib, first);
         assert.equal(partial.failed, undefined);
         partial.agent.pendingInterrupts = [];
@@ -268,7 +270,7 @@ for (const [name, lib] of [
           const out = await run(lib, second, { agent: held });
           assert.equal(out.failed, undefined);
           assert.deepEqual(out.noise, []);
-          compare(out.messages, snapshot.blocks, text, "both");
+          compare(out.messages, fold.blocks, fold.text, "both");
         }
       });
     }

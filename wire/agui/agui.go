@@ -12,10 +12,16 @@
 //	tool call, where asked for    assistant message with one tool call, id =
 //	                              "<msgId>.<toolCallId>", arguments "{}", and a tool
 //	                              message with {"status","durationMs"}
+//	call that the client runs     the same, always, with its arguments; the tool
+//	                              message is the client's own once it has answered
 //	reasoning, where asked for    reasoning messages, id = "<msgId>.r<seq>"; what they
 //	                              hold, joined, is the reasoning
-//	open question of a pause      an interrupt of the run, id = questionId; of a block
-//	                              that the reader cannot draw, asked in what stands for it
+//	open question of a pause      an interrupt of the run, id = questionId, whether or
+//	                              not the reader can draw its block
+//	state of the application      the client's state
+//
+// A client that comes back, or comes later, is sent all of that at once as the
+// messages of one MESSAGES_SNAPSHOT, and then what follows: see Rejoin.
 //
 // Messages stand in the order of their first event. AG-UI has no way to
 // replace a text: where the text of a block changes after it was written (a
@@ -85,9 +91,14 @@ type Encoder struct {
 	tools []*call
 	// questions are open; they are the interrupts of a paused run.
 	questions []question
-	// reasoning is the id of the open reasoning message.
-	reasoning string
-	history   []Message
+	// reasoning is the open reasoning message.
+	reasoning *held
+	thought   int // bytes of all of it
+	// held are the messages as the client has them.
+	held []*held
+	// given are the messages in which the client says what came of calls.
+	given map[string]given
+	state json.RawMessage
 
 	start int64 // epoch milliseconds; 0 while unknown
 	// open says that a run has been started and not ended.
@@ -98,6 +109,43 @@ type Encoder struct {
 	status   event.Status // of that snapshot
 	runID    string
 	ev       event.Event // being encoded
+	end      event.Event // of the last group that ended
+}
+
+// held is a message as the client has it.
+type held struct {
+	id, role string
+	meta     Envelope
+	// text is what a text or a thought holds, of an open text when it was
+	// closed last; k is the text that may be open.
+	text string
+	k    *known
+	// Of activities.
+	activity string
+	block    block.Block
+	// Of an assistant's message with a call, and of its result.
+	call *call
+}
+
+const (
+	clientToolCall event.Type = "client_tool_call"
+	appState       event.Type = "state"
+)
+
+type clientCallData struct {
+	ToolCallID string          `json:"toolCallId"`
+	Name       string          `json:"name"`
+	Arguments  json.RawMessage `json:"arguments"`
+}
+
+type stateData struct {
+	State json.RawMessage `json:"state"`
+}
+
+// given is a message in which the client says what came of a call.
+type given struct {
+	id  string
+	has bool
 }
 
 // known is a block as the client has it.
@@ -126,7 +174,12 @@ type call struct {
 	id   string // on the wire
 	meta Envelope
 	name string
-	done bool
+	// args are the arguments once they were written, which closes the call.
+	args   string
+	closed bool
+	// client says that the client runs it; done, that its result is known.
+	client, done bool
+	status       string
 }
 
 // question is the data of pending_question_start.
@@ -136,7 +189,8 @@ type question struct {
 	Options    []struct {
 		ID string `json:"id"`
 	} `json:"options"`
-	ExpiresAt int64 `json:"expiresAt"`
+	Schema    json.RawMessage `json:"schema"`
+	ExpiresAt int64           `json:"expiresAt"`
 }
 
 var _ wire.Encoder = (*Encoder)(nil)
@@ -155,9 +209,7 @@ func New(view wire.View, run wire.Run) (*Encoder, error) {
 	default:
 		return nil, fmt.Errorf("agui: unknown version %q: want %s, %s or none", view.Version, Version1, Version0)
 	}
-	if e.run.RunID == "" {
-		e.run.RunID = run.Msg
-	}
+	e.run.RunID = cmp.Or(run.RunID, run.RunIDs[1], run.Msg)
 	if e.run.ThreadID == "" {
 		e.run.ThreadID = run.Conversation
 	}
@@ -171,15 +223,19 @@ func (e *Encoder) Stateless() bool { return false }
 // ContentType implements wire.Encoder.
 func (e *Encoder) ContentType() string { return "text/event-stream" }
 
-// SetHistory gives the messages of the thread before this one, in order, for
-// Begin. With them Begin writes one MESSAGES_SNAPSHOT, which makes the client's
-// messages right whatever it held; it must hold every earlier message of the
-// thread, since a client forgets those that are missing.
-func (e *Encoder) SetHistory(messages []Message) { e.history = append([]Message{}, messages...) }
+// Given tells of a message in which the client said what came of a call that it
+// ran: the id of the call as the client knows it, and the id of its message. A
+// client that has that message is not sent it again.
+func (e *Encoder) Given(call, message string, has bool) {
+	if e.given == nil {
+		e.given = make(map[string]given)
+	}
+	e.given[call] = given{message, has}
+}
 
-// Begin implements wire.Encoder. A snapshot opens a run with the blocks in it:
-// as one MESSAGES_SNAPSHOT after SetHistory, otherwise as messages of their
-// own, which is right only for a client that holds none of them yet.
+// Begin implements wire.Encoder. A snapshot opens a run with the blocks in it as
+// messages of their own, which is right only for a client that holds none of
+// them yet.
 func (e *Encoder) Begin(dst []byte, snap *event.SnapshotData) ([]byte, error) {
 	if snap == nil {
 		return dst, nil
@@ -189,7 +245,7 @@ func (e *Encoder) Begin(dst []byte, snap *event.SnapshotData) ([]byte, error) {
 	at := len(dst)
 	dst, err := e.begin(dst, Envelope{})
 	if err == nil {
-		dst, err = e.restore(dst, snap.Blocks, e.history != nil)
+		dst, err = e.restore(dst, *snap)
 	}
 	if err != nil {
 		return dst[:at], fmt.Errorf("agui: snapshot: %w", err)
@@ -212,8 +268,146 @@ func (e *Encoder) End(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// Rejoin writes a stream's beginning for a client that may hold anything: the
+// run as it was begun, all messages of the thread at once, the state, and of the
+// message what is still being written, opened again; then Append goes on. Where
+// nothing is being written any more it is the whole stream, with the run's end.
+//
+// The encoder must have been fed with the events so far, and what it wrote for
+// them thrown away. History are the messages of the thread before this one, in
+// order: a client forgets those that are missing. What the client has then is
+// what it has when it reads all events.
+func (e *Encoder) Rejoin(dst []byte, history []Message, state json.RawMessage) ([]byte, error) {
+	at := len(dst)
+	dst, err := e.rejoin(dst, history, state)
+	if err != nil {
+		return dst[:at], fmt.Errorf("agui: rejoin: %w", err)
+	}
+	if e.ev.Seq == 0 {
+		return dst, nil // nothing was written yet that could be named
+	}
+	return e.id(dst, at), nil
+}
+
+func (e *Encoder) rejoin(dst []byte, history []Message, state json.RawMessage) ([]byte, error) {
+	running := e.open && (!e.restored || e.status == event.StatusRunning) || e.end.Seq == 0 && !e.restored
+	ended := e.open && !running // by what a snapshot says
+	e.open = false
+	ev := e.ev
+	if !running && !ended {
+		e.ev = e.end
+	}
+	dst, err := e.begin(dst, Envelope{})
+	if err != nil {
+		return dst, err
+	}
+	snapshot := &MessagesSnapshotEvent{Base: e.base(MessagesSnapshot, Envelope{}), Messages: slices.Concat(history, e.Held())}
+	// Activities that are not in it are gone, also when there are none left.
+	snapshot.Metadata["@ag-ui/client"] = map[string]any{"authoritativeActivityTypes": nil}
+	if dst, err = e.write(dst, snapshot); err != nil {
+		return dst, err
+	}
+	if e.state != nil {
+		state = e.state
+	}
+	if state != nil {
+		if dst, err = e.write(dst, &StateSnapshotEvent{Attributed: e.of(StateSnapshot, ""), Snapshot: state}); err != nil {
+			return dst, err
+		}
+	}
+	switch {
+	case ended:
+		dst, err = e.finish(dst, e.status)
+	case !running:
+		dst, err = e.last(dst, e.end)
+	default:
+		dst, err = e.reopen(dst)
+	}
+	e.ev = ev
+	return dst, err
+}
+
+// reopen opens again what is open, under its id: nothing is added to it. Thoughts
+// go on in a message of their own.
+func (e *Encoder) reopen(dst []byte) ([]byte, error) {
+	e.reasoning = nil
+	var err error
+	for _, id := range e.order {
+		if k := e.known[id]; k.open {
+			if dst, err = e.write(dst, &TextMessageStartEvent{Attributed: e.of(TextMessageStart, k.id), MessageID: k.message, Role: RoleAssistant}); err != nil {
+				return dst, err
+			}
+		}
+	}
+	for _, c := range e.tools {
+		if !c.closed {
+			if dst, err = e.write(dst, &ToolCallStartEvent{Attributed: Attributed{Base: e.base(ToolCallStart, c.meta)}, ToolCallID: c.id, ToolCallName: c.name}); err != nil {
+				return dst, err
+			}
+		}
+	}
+	return dst, nil
+}
+
+// State is the application's state as the message left it; nil when it did not
+// say.
+func (e *Encoder) State() json.RawMessage { return e.state }
+
+// Held returns the messages that the client of the stream so far holds, in
+// order.
+func (e *Encoder) Held() []Message {
+	e.hold()
+	ms := make([]Message, 0, len(e.held))
+	for _, h := range e.held {
+		m := Message{ID: h.id, Role: h.role}
+		meta := h.meta
+		meta.V, meta.MsgID = 1, e.run.Msg
+		if meta.Seq == 0 {
+			meta.Seq = e.ev.Seq
+		}
+		m.Metadata = Metadata{key: meta}
+		switch {
+		case h.role == RoleActivity:
+			m.ActivityType, m.Content = h.activity, h.block
+		case h.role == RoleTool:
+			m.ToolCallID, m.Content = h.call.id, h.text
+		case h.call != nil:
+			// Its metadata are the call's.
+			m.ToolCalls = []ToolCall{{ID: h.call.id, Type: "function", Function: FunctionCall{h.call.name, h.call.args}, Metadata: m.Metadata}}
+			m.Metadata = nil
+		case h.k != nil && h.k.open && h.k.message == h.id:
+			m.Content = h.k.sent
+		default:
+			m.Content = h.text
+		}
+		ms = append(ms, m)
+	}
+	return ms
+}
+
+// keep returns what is held under an id, which is new or of this role.
+func (e *Encoder) keep(id, role string) *held {
+	for _, h := range e.held {
+		if h.id == id {
+			return h
+		}
+	}
+	h := &held{id: id, role: role}
+	e.held = append(e.held, h)
+	return h
+}
+
 // finish ends the run of a snapshot, of which no more than the status is known.
 func (e *Encoder) finish(dst []byte, status event.Status) ([]byte, error) {
+	dst, err := e.closeReasoning(dst)
+	if err != nil {
+		return dst, err
+	}
+	for _, c := range e.tools {
+		if dst, err = e.closeCall(dst, c, "{}"); err != nil {
+			return dst, err
+		}
+	}
 	e.open = false
 	if status == event.StatusError {
 		return e.write(dst, &RunErrorEvent{Base: e.base(RunError, Envelope{}), Message: "The answer was not finished."})
@@ -261,6 +455,12 @@ func (e *Encoder) append(dst []byte) ([]byte, error) {
 	case event.ToolCallStart, event.ToolCallEnd, event.SubToolStart, event.SubToolEnd:
 		e.fold.Apply(ev)
 		return e.tool(dst)
+	case clientToolCall:
+		e.fold.Apply(ev)
+		return e.clientCall(dst)
+	case appState:
+		e.fold.Apply(ev)
+		return e.setState(dst)
 	case event.Annotation, event.PendingQuestionStart, event.PendingQuestionEnd:
 		e.fold.Apply(ev)
 		return e.custom(dst)
@@ -283,7 +483,7 @@ func (e *Encoder) append(dst []byte) ([]byte, error) {
 			return dst, err
 		}
 		e.restored, e.status = true, snap.Status
-		return e.restore(dst, snap.Blocks, false)
+		return e.restore(dst, snap)
 	case event.TextEnd, event.BlockStart, event.BlockDelta, event.BlockEnd, event.BlockError, event.BlockState:
 	case event.Done, event.Error:
 		return e.terminal(dst)
@@ -356,7 +556,7 @@ func (e *Encoder) begin(dst []byte, meta Envelope) ([]byte, error) {
 	e.open, e.runID = true, e.run.RunID
 	ev := &RunStartedEvent{Base: e.base(RunStarted, meta), ThreadID: e.run.ThreadID}
 	if e.ev.Group > 1 {
-		e.runID += "~" + strconv.Itoa(e.ev.Group)
+		e.runID = cmp.Or(e.run.RunIDs[e.ev.Group], e.run.RunID+"~"+strconv.Itoa(e.ev.Group))
 		ev.ParentRunID = e.run.RunID
 	}
 	ev.RunID = e.runID
@@ -389,13 +589,29 @@ func (e *Encoder) terminal(dst []byte) ([]byte, error) {
 			}
 		}
 	}
+	paused := e.fold.State().Status == event.StatusPaused
 	for _, c := range e.tools {
-		if !c.done {
-			if dst, err = e.result(dst, c, event.ToolCallData{Status: event.ToolCancelled}); err != nil {
-				return dst, err
-			}
+		// A call that was written is answered in its run, unless the client is to
+		// run it: it may take one without an answer for such a call.
+		if c.done || c.client && paused {
+			continue
+		}
+		if dst, err = e.closeCall(dst, c, "{}"); err != nil {
+			return dst, err
+		}
+		if dst, err = e.result(dst, c, event.ToolCallData{Status: event.ToolCancelled}); err != nil {
+			return dst, err
 		}
 	}
+	e.end = ev
+	if id := e.run.RunIDs[ev.Group]; id != "" && id == e.run.RunIDs[ev.Group+1] && ev.Type == event.Done {
+		return dst, nil // the next group is of the same run
+	}
+	return e.last(dst, ev)
+}
+
+// last writes the end of a run, of which all parts are closed.
+func (e *Encoder) last(dst []byte, ev event.Event) ([]byte, error) {
 	e.open = false
 	if ev.Type == event.Error {
 		var d event.ErrorData
@@ -422,28 +638,100 @@ func (e *Encoder) terminal(dst []byte) ([]byte, error) {
 
 // outcome is nil for a success: absent, it means the same.
 func (e *Encoder) outcome(status event.Status, reason string) *Outcome {
+	paused := status == event.StatusPaused
 	switch {
-	case status == event.StatusPaused && reason == event.FinishPaused && len(e.questions) > 0:
+	// What was done with a block meanwhile does not answer a question.
+	case paused && len(e.questions) > 0:
 		o := &Outcome{Type: OutcomeInterrupt}
 		for _, q := range e.questions {
-			i := Interrupt{
-				ID: q.QuestionID, Reason: "input_required", Message: q.Prompt, ResponseSchema: q.schema(),
-				Metadata: Metadata{key: Envelope{V: 1, MsgID: e.run.Msg, BlockID: q.QuestionID, Seq: e.ev.Seq}},
-			}
-			if q.ExpiresAt > 0 {
-				i.ExpiresAt = time.UnixMilli(q.ExpiresAt).UTC().Format(time.RFC3339)
-			}
-			o.Interrupts = append(o.Interrupts, i)
+			o.Interrupts = append(o.Interrupts, e.interrupt(q))
 		}
 		return o
+	case paused && e.v1:
+		o := &Outcome{Type: OutcomeSuccess}
+		for _, c := range e.tools {
+			if c.client && !c.done {
+				o.PendingToolCallIDs = append(o.PendingToolCallIDs, c.id)
+			}
+		}
+		if o.PendingToolCallIDs != nil {
+			return o
+		}
 	case reason == event.FinishCancelled && e.v1:
 		return &Outcome{Type: OutcomeCancelled}
 	}
 	return nil
 }
 
-// schema says how the question is answered.
-func (q question) schema() json.RawMessage {
+// Asked is what an interrupt's metadata say of its question under the key
+// "inlay", beside its Envelope: a client that draws the block has all of it
+// there, and every other one needs it to ask.
+type Asked struct {
+	Envelope
+	// BlockType is confirm or question.
+	BlockType string `json:"blockType,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+	Severity  string `json:"severity,omitempty"`
+	// Args are what would be done, of a confirm block.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Options are the answers to choose from.
+	Options json.RawMessage `json:"options,omitempty"`
+}
+
+func (e *Encoder) interrupt(q question) Interrupt {
+	asked := Asked{Envelope: Envelope{V: 1, MsgID: e.run.Msg, BlockID: q.QuestionID, Seq: e.ev.Seq}}
+	i := Interrupt{ID: q.QuestionID, Reason: ReasonInput, Message: q.Prompt}
+	b, _ := e.fold.Block(q.QuestionID)
+	var edit json.RawMessage
+	answers := q.Schema
+	for _, a := range b.Actions {
+		switch {
+		case a.InputSchema == nil:
+		case a.ID == "edit":
+			edit = a.InputSchema
+		case a.ID == "answer":
+			answers = a.InputSchema
+		}
+	}
+	asked.BlockType = b.Type
+	var payload struct {
+		Detail, Severity string
+		Args, Options    json.RawMessage
+	}
+	_ = json.Unmarshal(b.Payload, &payload) // what it lacks is not told
+	asked.Detail, asked.Severity, asked.Args, asked.Options = payload.Detail, payload.Severity, payload.Args, payload.Options
+	switch {
+	case b.Type == "confirm":
+		i.Reason, i.ResponseSchema = ReasonConfirmation, q.decision(edit)
+	case answers != nil:
+		i.ResponseSchema = answers
+	default:
+		i.ResponseSchema = q.choice()
+	}
+	if q.ExpiresAt > 0 {
+		i.ExpiresAt = time.UnixMilli(q.ExpiresAt).UTC().Format(time.RFC3339)
+	}
+	i.Metadata = Metadata{key: asked}
+	return i
+}
+
+// The reasons of interrupts.
+const (
+	ReasonInput        = "input_required"
+	ReasonConfirmation = "confirmation"
+)
+
+// decision says how a confirmation is answered.
+func (q question) decision(edit json.RawMessage) json.RawMessage {
+	out := []byte(`{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"}`)
+	if edit != nil {
+		out = append(append(out, `,"editedArgs":`...), edit...)
+	}
+	return append(out, `},"required":["approved"]}`...)
+}
+
+// choice says how a question is answered that does not say it itself.
+func (q question) choice() json.RawMessage {
 	answer := []byte(`{"type":"string"`)
 	for i, o := range q.Options {
 		if i == 0 {
@@ -459,30 +747,27 @@ func (q question) schema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"answer":` + string(answer) + `}},"required":["answer"]}`)
 }
 
-// restore writes blocks that were folded elsewhere.
-func (e *Encoder) restore(dst []byte, blocks []block.Block, whole bool) ([]byte, error) {
+// restore writes what was folded elsewhere, beyond what is there.
+func (e *Encoder) restore(dst []byte, snap event.SnapshotData) ([]byte, error) {
 	var err error
-	if whole {
-		ms := slices.Clone(e.history)
-		for _, b := range blocks {
-			k := e.know(b)
-			if k.text {
-				k.message, k.sent = k.id, e.text(k, b)
-			} else if k.rest, err = jsonx.Marshal(withoutPayload(b)); err != nil {
-				return dst, err
-			}
-			k.payload, k.loading = b.Payload, b.Status == block.StatusLoading
-			ms = append(ms, e.message(k, b))
+	if rest := len(snap.Reasoning) - e.thought; rest > 0 && e.view.Reasoning {
+		if dst, err = e.think(dst, event.TextData(snap.Reasoning[e.thought:])); err == nil {
+			dst, err = e.closeReasoning(dst)
 		}
-		if dst, err = e.write(dst, &MessagesSnapshotEvent{Base: e.base(MessagesSnapshot, Envelope{}), Messages: ms}); err != nil {
+		if err != nil {
 			return dst, err
 		}
 	}
-	for _, b := range blocks {
-		if k := e.known[b.ID]; whole && (!k.text || !k.loading) {
-			continue
+	for _, a := range snap.Tools {
+		d := event.ToolCallData{ToolCallID: a.ID, Name: a.Name, Title: a.Title, Status: a.Status, DurationMs: a.DurationMs}
+		if dst, err = e.startCall(dst, d, a.Sub); err == nil && a.Status != event.ToolRunning {
+			dst, err = e.endCall(dst, d)
 		}
-		// After MESSAGES_SNAPSHOT this opens the text that is still written.
+		if err != nil {
+			return dst, err
+		}
+	}
+	for _, b := range snap.Blocks {
 		if dst, err = e.sync(dst, b); err != nil {
 			return dst, err
 		}
@@ -614,6 +899,7 @@ func (e *Encoder) openText(dst []byte, k *known, text string) ([]byte, error) {
 		k.message = k.id
 	}
 	k.open = true
+	e.keep(k.message, RoleAssistant).k = k
 	dst, err := e.write(dst, &TextMessageStartEvent{Attributed: e.of(TextMessageStart, k.id), MessageID: k.message, Role: RoleAssistant})
 	if err != nil {
 		return dst, err
@@ -636,6 +922,8 @@ func (e *Encoder) closeText(dst []byte, k *known, b block.Block) ([]byte, error)
 	if k.hidden {
 		failed = wire.Failed(failed)
 	}
+	h := e.keep(k.message, RoleAssistant)
+	h.text, h.meta = k.sent, Envelope{BlockID: k.id, Seq: e.ev.Seq, Error: failed}
 	return e.write(dst, &MessageEvent{
 		Attributed: Attributed{Base: e.base(TextMessageEnd, Envelope{BlockID: k.id, Error: failed})}, MessageID: k.message,
 	})
@@ -660,6 +948,8 @@ func (e *Encoder) activity(dst []byte, k *known, b block.Block) ([]byte, error) 
 		patch = difference(k.rest, rest)
 	}
 	k.rest, k.payload = rest, b.Payload
+	h := e.keep(b.ID, RoleActivity)
+	h.activity, h.block, h.meta = k.activity, b, Envelope{BlockID: b.ID, Seq: e.ev.Seq}
 	if patch != nil {
 		return e.write(dst, &ActivityDeltaEvent{
 			Attributed: e.of(ActivityDelta, b.ID), MessageID: b.ID, ActivityType: k.activity, Patch: patch,
@@ -754,28 +1044,39 @@ func (e *Encoder) reason(dst []byte) ([]byte, error) {
 	if !e.view.Reasoning {
 		return dst, nil
 	}
+	return e.think(dst, e.ev.Data)
+}
+
+func (e *Encoder) think(dst []byte, data json.RawMessage) ([]byte, error) {
 	dst, err := e.begin(dst, Envelope{})
 	if err != nil {
 		return dst, err
 	}
-	if e.reasoning == "" {
-		e.reasoning = e.run.Msg + ".r" + strconv.FormatUint(e.ev.Seq, 10)
-		if dst, err = e.write(dst, &MessageEvent{Attributed: e.of(ReasoningStart, ""), MessageID: e.reasoning}); err != nil {
+	if e.reasoning == nil {
+		id := e.run.Msg + ".r" + strconv.FormatUint(e.ev.Seq, 10)
+		e.reasoning = e.keep(id, RoleReasoning)
+		if dst, err = e.write(dst, &MessageEvent{Attributed: e.of(ReasoningStart, ""), MessageID: id}); err != nil {
 			return dst, err
 		}
-		if dst, err = e.write(dst, &ReasoningMessageStartEvent{Attributed: e.of(ReasoningMessageStart, ""), MessageID: e.reasoning, Role: RoleReasoning}); err != nil {
+		if dst, err = e.write(dst, &ReasoningMessageStartEvent{Attributed: e.of(ReasoningMessageStart, ""), MessageID: id, Role: RoleReasoning}); err != nil {
 			return dst, err
 		}
 	}
-	return e.delta(dst, ReasoningMessageContent, "", e.reasoning, e.ev.Data), nil
+	var d event.TextDeltaData
+	if json.Unmarshal(data, &d) == nil {
+		e.reasoning.text += d.Delta
+		e.thought += len(d.Delta)
+	}
+	return e.delta(dst, ReasoningMessageContent, "", e.reasoning.id, data), nil
 }
 
 func (e *Encoder) closeReasoning(dst []byte) ([]byte, error) {
-	if e.reasoning == "" {
+	if e.reasoning == nil {
 		return dst, nil
 	}
-	id := e.reasoning
-	e.reasoning = ""
+	id := e.reasoning.id
+	e.reasoning.meta.Seq = e.ev.Seq
+	e.reasoning = nil
 	dst, err := e.write(dst, &MessageEvent{Attributed: e.of(ReasoningMessageEnd, ""), MessageID: id})
 	if err != nil {
 		return dst, err
@@ -783,38 +1084,105 @@ func (e *Encoder) closeReasoning(dst []byte) ([]byte, error) {
 	return e.write(dst, &MessageEvent{Attributed: e.of(ReasoningEnd, ""), MessageID: id})
 }
 
-// tool writes a tool call whole at its start, and its result at its end. A
-// call that was written is answered in its run: a client may take a call
-// without an answer for one that it is to run itself.
+// tool writes the start of a tool call when it begins, and the rest with its
+// result when it ends: until then it is not known whether it has arguments for
+// the client.
 func (e *Encoder) tool(dst []byte) ([]byte, error) {
 	var d event.ToolCallData
-	if !e.view.Tools || json.Unmarshal(e.ev.Data, &d) != nil || d.ToolCallID == "" {
+	if json.Unmarshal(e.ev.Data, &d) != nil || d.ToolCallID == "" {
 		return dst, nil
 	}
-	i := slices.IndexFunc(e.tools, func(c *call) bool { return c.meta.ToolCallID == d.ToolCallID })
 	if e.ev.Type == event.ToolCallEnd || e.ev.Type == event.SubToolEnd {
-		if i < 0 || e.tools[i].done {
-			return dst, nil
-		}
-		return e.result(dst, e.tools[i], d)
+		return e.endCall(dst, d)
 	}
-	if i >= 0 {
+	return e.startCall(dst, d, e.ev.Type == event.SubToolStart)
+}
+
+// clientCall writes a call that the client runs, which its reader may not have
+// been told of.
+func (e *Encoder) clientCall(dst []byte) ([]byte, error) {
+	var d clientCallData
+	if json.Unmarshal(e.ev.Data, &d) != nil || d.ToolCallID == "" {
 		return dst, nil
 	}
-	c := &call{id: e.run.Msg + "." + d.ToolCallID, name: d.Name, meta: Envelope{ToolCallID: d.ToolCallID, Title: d.Title, Sub: e.ev.Type == event.SubToolStart}}
-	e.tools = append(e.tools, c)
+	c := e.call(d.ToolCallID)
+	if c == nil {
+		var err error
+		if dst, c, err = e.openCall(dst, event.ToolCallData{ToolCallID: d.ToolCallID, Name: d.Name}, false); err != nil {
+			return dst, err
+		}
+	}
+	if c.closed {
+		return dst, nil
+	}
+	c.client = true
+	args := "{}"
+	if len(d.Arguments) > 0 {
+		args = string(d.Arguments)
+	}
+	return e.closeCall(dst, c, args)
+}
+
+// call finds a call that was written.
+func (e *Encoder) call(id string) *call {
+	for _, c := range e.tools {
+		if c.meta.ToolCallID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+func (e *Encoder) startCall(dst []byte, d event.ToolCallData, sub bool) ([]byte, error) {
+	if !e.view.Tools || e.call(d.ToolCallID) != nil {
+		return dst, nil
+	}
+	dst, _, err := e.openCall(dst, d, sub)
+	return dst, err
+}
+
+// endCall writes what came of a call.
+func (e *Encoder) endCall(dst []byte, d event.ToolCallData) ([]byte, error) {
+	c := e.call(d.ToolCallID)
+	if c == nil || c.done {
+		return dst, nil
+	}
 	dst, err := e.begin(dst, Envelope{})
 	if err != nil {
 		return dst, err
 	}
+	if dst, err = e.closeCall(dst, c, "{}"); err != nil {
+		return dst, err
+	}
+	return e.result(dst, c, d)
+}
+
+func (e *Encoder) openCall(dst []byte, d event.ToolCallData, sub bool) ([]byte, *call, error) {
+	c := &call{id: e.run.Msg + "." + d.ToolCallID, name: d.Name, meta: Envelope{ToolCallID: d.ToolCallID, Title: d.Title, Sub: sub}}
+	e.tools = append(e.tools, c)
+	h := e.keep(c.id, RoleAssistant)
+	h.call, h.meta = c, c.meta
+	dst, err := e.begin(dst, Envelope{})
+	if err != nil {
+		return dst, nil, err
+	}
 	if dst, err = e.closeReasoning(dst); err != nil {
-		return dst, err
+		return dst, nil, err
 	}
+	dst, err = e.write(dst, &ToolCallStartEvent{Attributed: Attributed{Base: e.base(ToolCallStart, c.meta)}, ToolCallID: c.id, ToolCallName: c.name})
+	return dst, c, err
+}
+
+// closeCall writes a call's arguments, and that they are whole.
+func (e *Encoder) closeCall(dst []byte, c *call, args string) ([]byte, error) {
+	if c.closed {
+		return dst, nil
+	}
+	c.closed, c.args = true, args
+	e.keep(c.id, RoleAssistant).meta.Seq = e.ev.Seq
 	of := func(t EventType) Attributed { return Attributed{Base: e.base(t, c.meta)} }
-	if dst, err = e.write(dst, &ToolCallStartEvent{Attributed: of(ToolCallStart), ToolCallID: c.id, ToolCallName: c.name}); err != nil {
-		return dst, err
-	}
-	if dst, err = e.write(dst, &ToolCallArgsEvent{Attributed: of(ToolCallArgs), ToolCallID: c.id, Delta: "{}"}); err != nil {
+	dst, err := e.write(dst, &ToolCallArgsEvent{Attributed: of(ToolCallArgs), ToolCallID: c.id, Delta: args})
+	if err != nil {
 		return dst, err
 	}
 	return e.write(dst, &ToolCallEndEvent{Attributed: of(ToolCallEnd), ToolCallID: c.id})
@@ -829,10 +1197,36 @@ func (e *Encoder) result(dst []byte, c *call, d event.ToolCallData) ([]byte, err
 	if err != nil {
 		return dst, err
 	}
+	own := e.given[c.id]
+	h := &held{id: cmp.Or(own.id, c.id+".result"), role: RoleTool, call: c, text: string(content), meta: c.meta}
+	h.meta.Seq = e.ev.Seq
+	// It stands after its call, behind the results that are there.
+	at := slices.IndexFunc(e.held, func(h *held) bool { return h.call == c }) + 1
+	for at < len(e.held) && e.held[at].role == RoleTool {
+		at++
+	}
+	e.held = slices.Insert(e.held, at, h)
+	if own.has {
+		return dst, nil
+	}
 	return e.write(dst, &ToolCallResultEvent{
 		Attributed: Attributed{Base: e.base(ToolCallResult, c.meta)},
-		MessageID:  c.id + ".result", ToolCallID: c.id, Content: string(content), Role: RoleTool,
+		MessageID:  h.id, ToolCallID: c.id, Content: h.text, Role: RoleTool,
 	})
+}
+
+// setState writes the application's state after it was changed.
+func (e *Encoder) setState(dst []byte) ([]byte, error) {
+	var d stateData
+	if json.Unmarshal(e.ev.Data, &d) != nil || d.State == nil {
+		return dst, nil
+	}
+	e.state = d.State
+	dst, err := e.begin(dst, Envelope{})
+	if err != nil {
+		return dst, err
+	}
+	return e.write(dst, &StateSnapshotEvent{Attributed: e.of(StateSnapshot, ""), Snapshot: d.State})
 }
 
 // custom writes an event that AG-UI has no other place for.
@@ -840,7 +1234,8 @@ func (e *Encoder) custom(dst []byte) ([]byte, error) {
 	if !json.Valid(e.ev.Data) {
 		return dst, nil
 	}
-	data, stand := e.ev.Data, ""
+	e.ask()
+	data := e.ev.Data
 	k := e.known[e.ev.Block]
 	if k == nil && e.view.Caps.Declared {
 		return dst, nil // nothing is known of the block, nor whether the client draws it
@@ -853,22 +1248,28 @@ func (e *Encoder) custom(dst []byte) ([]byte, error) {
 		if data, err = wire.Question(data); err != nil {
 			return dst, err
 		}
-		b, _ := e.fold.Block(e.ev.Block)
-		stand = e.view.Registry.Stand(b)
-	}
-	var q question
-	if json.Unmarshal(data, &q) == nil && q.QuestionID != "" && e.ev.Type != event.Annotation {
-		e.questions = slices.DeleteFunc(e.questions, func(o question) bool { return o.QuestionID == q.QuestionID })
-		if e.ev.Type == event.PendingQuestionStart {
-			q.Prompt = cmp.Or(q.Prompt, stand)
-			e.questions = append(e.questions, q)
-		}
 	}
 	dst, err := e.begin(dst, Envelope{})
 	if err != nil {
 		return dst, err
 	}
 	return e.write(dst, &CustomEvent{Attributed: e.of(Custom, e.ev.Block), Name: key + "." + string(e.ev.Type), Value: data})
+}
+
+// ask keeps which questions are open. They are the run's interrupts, which are
+// AG-UI's own: whoever reads the run is asked in full.
+func (e *Encoder) ask() {
+	var q question
+	if json.Unmarshal(e.ev.Data, &q) != nil || q.QuestionID == "" || e.ev.Type == event.Annotation {
+		return
+	}
+	e.questions = slices.DeleteFunc(e.questions, func(o question) bool { return o.QuestionID == q.QuestionID })
+	if e.ev.Type == event.PendingQuestionStart {
+		if b, ok := e.fold.Block(q.QuestionID); ok {
+			q.Prompt = cmp.Or(q.Prompt, e.view.Registry.Stand(b))
+		}
+		e.questions = append(e.questions, q)
+	}
 }
 
 // base is the base of a frame of the event.

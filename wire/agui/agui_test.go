@@ -101,39 +101,35 @@ type folded struct {
 	Error        *event.ErrorData     `json:"error,omitempty"`
 	// Runs are how the groups ended, in order: a finish reason or "error".
 	Runs []string `json:"runs"`
-	// Snapshot is what a client has that read up to Seq, and then the stream
-	// that begins with a snapshot of that.
-	Snapshot struct {
-		Seq    uint64        `json:"seq"`
-		Blocks []block.Block `json:"blocks"`
-	} `json:"snapshot"`
+	// Waits says of each of them whether a question was open then.
+	Waits []bool `json:"waits"`
+	// Rejoined is the last event that the stream of a client that comes back
+	// begins with.
+	Rejoined uint64 `json:"rejoined"`
 }
 
 // history is what came before the message of a log.
 var history = []agui.Message{{ID: "m_user", Role: "user", Content: "Show sales"}}
 
-// begun encodes a log as a client gets it that begins with the blocks as they
-// were after n events, and what those events fold to.
-func begun(t testing.TB, view wire.View, events []event.Event, n int, history []agui.Message) (string, event.State) {
+// rejoined encodes a log as a client gets it that comes when n events were
+// written, after the history of the thread.
+func rejoined(t testing.TB, view wire.View, events []event.Event, n int) string {
 	t.Helper()
-	st := fold(events[:n])
-	snap := event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status}
 	enc, err := agui.New(view, wire.Run{Msg: events[0].Msg, Conversation: "c_01990f3a-5c00-7000-8000-0000000000c1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if history != nil {
-		enc.SetHistory(history)
+	var spare []byte
+	for _, ev := range events[:n] {
+		if spare, err = enc.Append(spare[:0], ev); err != nil {
+			t.Fatal(err)
+		}
 	}
-	out, err := enc.Begin(nil, &snap)
+	out, err := enc.Rejoin(nil, history, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A snapshot does not have all that the log has, such as what a block was
-	// before its refresh.
-	f := event.FromSnapshot(events[0].Msg, snap)
 	for _, ev := range events[n:] {
-		f.Apply(ev)
 		if out, err = enc.Append(out, ev); err != nil {
 			t.Fatal(err)
 		}
@@ -141,9 +137,7 @@ func begun(t testing.TB, view wire.View, events []event.Event, n int, history []
 	if out, err = enc.End(out); err != nil {
 		t.Fatal(err)
 	}
-	want := f.State()
-	want.Tools, want.Reasoning = nil, ""
-	return string(out), want
+	return string(out)
 }
 
 func foldFile(t *testing.T, events []event.Event) string {
@@ -155,11 +149,17 @@ func foldFile(t *testing.T, events []event.Event) string {
 	for _, b := range st.Blocks {
 		f.Text[b.ID] = registry(t).Stand(b)
 	}
-	f.Snapshot.Seq = events[middle(events)-1].Seq
-	_, after := begun(t, readers(t)["both"], events, middle(events), history)
-	f.Snapshot.Blocks = after.Blocks
-	for _, ev := range events {
+	f.Rejoined = events[middle(events)-1].Seq
+	open := map[string]bool{}
+	for n, ev := range events {
+		if ev.Type.Terminal() {
+			f.Waits = append(f.Waits, len(open) > 0 && fold(events[:n+1]).Status == event.StatusPaused)
+		}
 		switch ev.Type {
+		case event.PendingQuestionStart:
+			open[ev.Block] = true
+		case event.PendingQuestionEnd:
+			delete(open, ev.Block)
 		case event.Error:
 			f.Runs = append(f.Runs, "error")
 		case event.Done:
@@ -180,7 +180,7 @@ func foldFile(t *testing.T, events []event.Event) string {
 	return b.String()
 }
 
-// middle is where the golden streams with a snapshot begin.
+// middle is where the golden streams of clients that come back begin.
 func middle(events []event.Event) int { return max(1, len(events)/2) }
 
 func TestGolden(t *testing.T) {
@@ -206,10 +206,7 @@ func TestGolden(t *testing.T) {
 		for _, reader := range golden {
 			compare(filepath.Join("testdata", "golden", name+"."+reader+".txt"), write(t, readers(t)[reader], events, 0))
 		}
-		view := readers(t)["both"]
-		view.Tools, view.Reasoning = false, false
-		stream, _ := begun(t, view, events, middle(events), history)
-		compare(filepath.Join("testdata", "golden", name+".snapshot.txt"), stream)
+		compare(filepath.Join("testdata", "golden", name+".rejoin.txt"), rejoined(t, readers(t)["both"], events, middle(events)))
 		compare(filepath.Join("testdata", "golden", name+".fold.json"), foldFile(t, events))
 	}
 }
@@ -222,6 +219,7 @@ type client struct {
 	runs       []agui.EventType
 	interrupts []agui.Interrupt
 	events     []frame
+	state      json.RawMessage
 }
 
 // frame is an event of any type.
@@ -238,13 +236,22 @@ type frame struct {
 	Name, ParentRunID   string
 	Code, Message       string
 	ProtocolVersion     string
+	Snapshot            json.RawMessage
 }
 
 func read(t testing.TB, version, stream string) *client {
 	t.Helper()
-	c := &client{guard: agui.NewGuard(version)}
+	c := &client{}
+	c.read(t, version, stream)
+	return c
+}
+
+// read reads a stream, after others that were read before.
+func (c *client) read(t testing.TB, version, stream string) {
+	t.Helper()
+	c.guard, c.last = agui.NewGuard(version), 0
 	if stream == "" {
-		return c
+		return
 	}
 	body, ok := strings.CutSuffix(stream, "\n\n")
 	if !ok {
@@ -272,7 +279,6 @@ func read(t testing.TB, version, stream string) *client {
 		}
 		c.apply(t, raw)
 	}
-	return c
 }
 
 func (c *client) find(id string) *agui.Message {
@@ -309,7 +315,12 @@ func (c *client) apply(t testing.TB, raw string) {
 		}
 	case agui.TextMessageContent, agui.ReasoningMessageContent:
 		m.Content = m.Content.(string) + f.Delta
+	case agui.StateSnapshot:
+		c.state = f.Snapshot
 	case agui.ToolCallStart:
+		if c.find(f.ToolCallID) != nil {
+			break
+		}
 		c.messages = append(c.messages, agui.Message{ID: f.ToolCallID, Role: agui.RoleAssistant, Content: "", ToolCalls: []agui.ToolCall{{ID: f.ToolCallID, Type: "function", Function: agui.FunctionCall{Name: f.ToolCallName}}}})
 	case agui.ToolCallArgs:
 		c.find(f.ToolCallID).ToolCalls[0].Function.Arguments += f.Delta
@@ -330,10 +341,33 @@ func (c *client) apply(t testing.TB, raw string) {
 		}
 		m.Content = now
 	case agui.MessagesSnapshot:
-		c.messages = nil
+		// What is known keeps its place, the rest comes behind it.
+		var known []agui.Message
+		for _, old := range c.messages {
+			if i := slices.IndexFunc(f.Messages, func(m agui.Message) bool { return m.ID == old.ID }); i >= 0 {
+				known = append(known, f.Messages[i])
+			}
+		}
 		for _, m := range f.Messages {
-			if m.Role == agui.RoleActivity {
+			if c.find(m.ID) == nil {
+				known = append(known, m)
+			}
+		}
+		c.messages = nil
+		for _, m := range known {
+			switch m.Role {
+			case agui.RoleActivity:
 				m.Content = json.RawMessage(encode(t, m.Content))
+			case agui.RoleTool:
+				m.Content = encode(t, m.Content)
+			case agui.RoleAssistant, agui.RoleReasoning:
+				if m.Content == nil {
+					m.Content = ""
+				}
+			}
+			m.Metadata = nil
+			for i := range m.ToolCalls {
+				m.ToolCalls[i].Metadata = nil
 			}
 			c.messages = append(c.messages, m)
 		}
@@ -535,47 +569,115 @@ func TestLawfulLogsComeToTheFold(t *testing.T) {
 			if write(t, view, events[:n], 0)+write(t, view, events, events[n-1].Seq) != whole {
 				rt.Fatalf("cut after %d and resumed differs", n)
 			}
+			rejoin(t, view, events, rapid.IntRange(0, n).Draw(rt, "read"), n, read(t, view.Version, whole))
 		}
 	})
 }
 
-// In front of a client that can hold anything, a snapshot after the history
-// and what follows come to the fold too.
-func TestBeginFromASnapshot(t *testing.T) {
-	for name, events := range logs(t) {
-		for reader, view := range readers(t) {
-			view.Tools, view.Reasoning = false, false
-			for n := 1; n <= len(events); n += step(events) {
-				for _, before := range [][]agui.Message{nil, history} {
-					stream, want := begun(t, view, events, n, before)
-					c := read(t, view.Version, stream)
-					if before != nil {
-						if len(c.messages) == 0 || c.messages[0].ID != "m_user" {
-							t.Fatalf("%s as %s: the history is lost", name, reader)
-						}
-						c.messages = c.messages[1:]
-					}
-					c.same(t, view, want)
-					// While the message runs, its run is open.
-					if len(c.runs) == 0 && want.Status != event.StatusRunning {
-						t.Fatalf("%s as %s from %d: no run ends", name, reader, n)
-					}
-				}
-			}
+// without leaves out the messages of a role.
+func without(messages []agui.Message, roles ...string) []agui.Message {
+	return slices.DeleteFunc(slices.Clone(messages), func(m agui.Message) bool { return slices.Contains(roles, m.Role) })
+}
+
+func thoughts(messages []agui.Message) (all string) {
+	for _, m := range messages {
+		if m.Role == agui.RoleReasoning {
+			all += m.Content.(string)
 		}
 	}
+	return all
+}
+
+// equal fails unless a client that came back has what one has that never left.
+// The client's own order stands for what it had, so that results of tools may
+// be further down; thoughts may be in more messages.
+func equal(t testing.TB, fresh bool, got, want *client) {
+	t.Helper()
+	skip := []string{agui.RoleReasoning}
+	if !fresh {
+		skip = append(skip, agui.RoleTool)
+		results := func(c *client) []agui.Message {
+			out := without(c.messages, agui.RoleAssistant, agui.RoleActivity, agui.RoleReasoning, agui.RoleUser)
+			slices.SortFunc(out, func(a, b agui.Message) int { return strings.Compare(a.ID, b.ID) })
+			return out
+		}
+		if g, w := results(got), results(want); !reflect.DeepEqual(g, w) && len(g)+len(w) > 0 {
+			t.Fatalf("results\n%s\nwant\n%s", encode(t, g), encode(t, w))
+		}
+	}
+	if g, w := without(got.messages, skip...), without(want.messages, skip...); !sameMessages(t, g, w) {
+		t.Fatalf("messages\n%s\nwant\n%s", encode(t, g), encode(t, w))
+	}
+	if g, w := thoughts(got.messages), thoughts(want.messages); g != w {
+		t.Fatalf("thoughts %q, want %q", g, w)
+	}
+	if !reflect.DeepEqual(got.interrupts, want.interrupts) || string(got.state) != string(want.state) {
+		t.Fatalf("waits for %+v, state %s; want %+v, %s", got.interrupts, got.state, want.interrupts, want.state)
+	}
+}
+
+func sameMessages(t testing.TB, got, want []agui.Message) bool {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(encode(t, got)), &g); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(encode(t, want)), &w); err != nil {
+		t.Fatal(err)
+	}
+	return len(got) == 0 && len(want) == 0 || reflect.DeepEqual(g, w)
+}
+
+// rejoin lets a client come that read some of the events, or none, when others
+// were written since.
+func rejoin(t testing.TB, view wire.View, events []event.Event, read_, written int, whole *client) {
+	t.Helper()
+	c := &client{messages: slices.Clone(history)}
+	if read_ == 0 {
+		c.messages = nil
+	} else {
+		c.read(t, view.Version, write(t, view, events[:read_], 0))
+	}
+	c.read(t, view.Version, rejoined(t, view, events, written))
+	if len(c.messages) == 0 || c.messages[0].ID != "m_user" {
+		t.Fatalf("the history is lost: %s", encode(t, c.messages))
+	}
+	c.messages = c.messages[1:]
+	equal(t, read_ == 0, c, whole)
+	if len(c.runs) == 0 || c.runs[len(c.runs)-1] != whole.runs[len(whole.runs)-1] {
+		t.Fatalf("runs end with %v, want %v", c.runs, whole.runs)
+	}
+}
+
+// Whoever comes back has what it would have had without leaving, whatever it
+// held.
+func TestRejoin(t *testing.T) {
+	times := 0
+	for name, events := range logs(t) {
+		for reader, view := range readers(t) {
+			t.Run(name+"/"+reader, func(t *testing.T) {
+				whole := read(t, view.Version, write(t, view, events, 0))
+				for n := 1; n <= len(events); n += max(1, len(events)/8) {
+					for _, had := range []int{0, n, max(1, n/2)} {
+						rejoin(t, view, events, had, n, whole)
+						times++
+					}
+				}
+			})
+		}
+	}
+	t.Logf("%d times", times)
 }
 
 // A snapshot on the way, for a reader that fell behind, adds what is missing.
 func TestSnapshotOnTheWay(t *testing.T) {
 	for name, events := range logs(t) {
 		for reader, view := range readers(t) {
-			view.Tools, view.Reasoning = false, false
 			for n := 1; n <= len(events); n += step(events) {
 				st := fold(events[:n])
 				snap := event.Event{Seq: st.Seq, Group: 1, Type: event.Snapshot, Msg: events[0].Msg}
 				var err error
-				if snap.Data, err = json.Marshal(event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status}); err != nil {
+				if snap.Data, err = json.Marshal(event.SnapshotData{Blocks: st.Blocks, Seq: st.Seq, Status: st.Status, Reasoning: st.Reasoning, Tools: st.Tools}); err != nil {
 					t.Fatal(err)
 				}
 				enc, err := agui.New(view, wire.Run{Msg: events[0].Msg})
@@ -594,7 +696,6 @@ func TestSnapshotOnTheWay(t *testing.T) {
 					t.Fatal(err)
 				}
 				c, want := read(t, view.Version, string(out)), f.State()
-				want.Tools, want.Reasoning = nil, ""
 				c.same(t, view, want)
 				if len(c.runs) == 0 && want.Status != event.StatusRunning {
 					t.Fatalf("%s as %s from %d: no run ends", name, reader, n)
@@ -667,11 +768,10 @@ func TestRunsAndOutcomes(t *testing.T) {
 			`finish interrupt b_01990f3a-5c00-7000-8000-000000000002 input_required Which quarter? 2026-07-01T10:10:00Z {"type":"object","properties":{"answer":{"type":"string","enum":["q2","q3"]}},"required":["answer"]}`,
 			"start " + msg + "~2 " + msg + " ", "finish",
 		}},
-		// A client that does not draw questions is asked in the words that stand
-		// for the block.
+		// A client that does not draw questions is asked all the same.
 		{"pause-and-answer", "text", []string{
 			"start " + msg + "  ",
-			`finish interrupt b_01990f3a-5c00-7000-8000-000000000002 input_required Which quarter? Q2 / Q3 2026-07-01T10:10:00Z {"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}`,
+			`finish interrupt b_01990f3a-5c00-7000-8000-000000000002 input_required Which quarter? 2026-07-01T10:10:00Z {"type":"object","properties":{"answer":{"type":"string","enum":["q2","q3"]}},"required":["answer"]}`,
 			"start " + msg + "~2 " + msg + " ", "finish",
 		}},
 	} {

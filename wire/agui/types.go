@@ -273,6 +273,7 @@ const (
 	RoleActivity  = "activity"
 	RoleReasoning = "reasoning"
 	RoleTool      = "tool"
+	RoleUser      = "user"
 )
 
 // ToolCall is a call in an assistant message.
