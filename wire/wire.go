@@ -27,9 +27,13 @@ import (
 //
 // A reader that declared nothing (Caps.Declared is false) is taken for one
 // that draws everything and shows by itself the fallback of what it does not
-// know: native, and cards, AG-UI and AI SDK, whose own clients cannot declare.
-// The UI Block Protocol is the exception. There a block needs the client's
-// word, and without any the reader gets text alone.
+// know: native and cards. In the UI Block Protocol a block needs the client's
+// word, and without any the reader gets text alone. So do the clients of AG-UI
+// and of the AI SDK, which show nothing where they get what they do not know,
+// unless the installation says that its front end draws everything. What those
+// protocols have of their own needs no declaration: a question whether a tool
+// may run is there what the protocol makes of one, with the arguments that are
+// asked about, and a call of a tool that the client brought is the client's.
 type View struct {
 	Dialect string
 	// Version is the dialect's version asked for; empty is the safe default.
@@ -42,6 +46,9 @@ type View struct {
 	// Tools and Reasoning say whether activity and thoughts are sent.
 	Tools     bool
 	Reasoning bool
+	// ToolParts sends activity as the dialect's own calls of tools instead, in a
+	// dialect that has such. Arguments and results are not in them.
+	ToolParts bool
 }
 
 // Run names the message that is read, with the ids a foreign client knows it
@@ -79,6 +86,13 @@ type Encoder interface {
 // WholeReplayer is implemented by encoders whose clients cannot go on in the
 // middle: nothing they write is thrown away.
 type WholeReplayer interface{ WholeReplay() bool }
+
+// Follower is implemented by encoders whose clients take what was added to a
+// message that they have as a stream of its own. Follow is called after the
+// events that the client has were appended and what they wrote was thrown away.
+type Follower interface {
+	Follow(dst []byte) ([]byte, error)
+}
 
 // Headerer is implemented by encoders whose clients want a response header.
 type Headerer interface{ Header() (name, value string) }

@@ -11,16 +11,32 @@
 //	data-<type>                    any other block, whole, with the block's id
 //	data-block-progress            transient: a block too large to be sent while it grows
 //	data-tool-activity             a tool call, where the View has them
+//	tool-input-*, tool-output-*    a call that the client runs; with View.ToolParts any call
+//	tool-approval-*                from major 6: a question whether a tool may run
+//	file                           the file of a block the reader cannot draw
+//	source-url                     an annotation of kind source
 //	message-metadata, error        the message failed
 //	finish-step, abort, finish     the message is over
 //
-// A message is one step. Its parts are a step-start, then one part for each
+// A message is one step, and one more each time that the client has run tools:
+// clients that send results by themselves look at the last step only, and would
+// send them again and again. Its parts are a step-start, then one part for each
 // block in the order in which the blocks began, with thoughts and tool calls
 // between them. The data of data-<type> is the block as the HTTP API has it,
 // and replaces what the client had under that id; a failed block is such a
-// part too and never the chunk error, at which clients stop reading. A tool
-// call is data and no tool part: arguments and results are not in the log, and
-// clients answer tool parts by themselves and hand them to models.
+// part too and never the chunk error, at which clients stop reading. A call of a
+// tool of the server's is data and no tool part unless the View wants it:
+// arguments and results are not in the log, and clients answer tool parts by
+// themselves and hand them to models. As a part it has neither, and is marked as
+// executed by the provider, so that no client runs it.
+//
+// A client from major 6 on that did not declare the confirm block gets it as
+// what it is there: the call that is asked about, with the arguments that the
+// block shows, and the request for approval, whose id is the block's. What came
+// of it is told by the state of that call; major 6 has no chunk that says who
+// agreed. A call that the client runs is a tool part of its id, name and
+// arguments; its output is the client's own, and only told to be there to a
+// reader who has not sent it.
 //
 // A text part cannot be changed once it has ended. A block that the reader
 // cannot draw is one text part, and one more at the end of the message for
@@ -28,9 +44,10 @@
 //
 // Metadata of the message has conversationId, createdAt (epoch ms),
 // userMessageId, model and what was negotiated at its start; status,
-// finishReason as in the log, usage and error at its end. Not sent are
+// finishReason as in the log, usage and error at its end. Not sent are other
 // annotations and pending questions: the block that asks is a part, and the
-// status says that the message is paused.
+// status says that the message is paused. A message that waits for what its
+// client runs or for an approval finishes with the reason tool-calls.
 //
 // It may import wire, event and block. It must never touch storage or HTTP,
 // and takes no time but the events'.
@@ -41,6 +58,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,6 +115,26 @@ type Encoder struct {
 	// dirty counts the parts that grew since they were sent.
 	dirty int
 	tools []event.ToolActivity
+	// calls are the tool parts, in order.
+	calls []*call
+	// due says that the client has run tools: the next part is in a step of its
+	// own. follows says that the stream is that of a follow-up, failed that its
+	// last group ended with an error.
+	due, follows, failed bool
+	// sources counts the parts of annotations.
+	sources int
+}
+
+// call is a tool part.
+type call struct {
+	// id is that of the part, and unique in the message.
+	id, name string
+	// client is the call that the client runs.
+	client bool
+	// approval is the block that asks whether the call may run.
+	approval string
+	// agreed says that it may, over that nothing more comes.
+	agreed, over bool
 }
 
 type kind uint8
@@ -104,6 +143,7 @@ const (
 	textPart   kind = iota
 	hiddenPart      // a block that the reader cannot draw, as text
 	dataPart
+	askPart // a question whether a call may run
 )
 
 // part is a block as the client has it.
@@ -114,8 +154,11 @@ type part struct {
 	open bool
 	// loading is a block that has not ended.
 	loading bool
-	// said is the text of a hidden block's last outcome.
-	said string
+	// said is the text of a hidden block's last outcome, file the address of the
+	// file that was sent with it.
+	said, file string
+	// ask is the call that a question is about, when it was asked.
+	ask *call
 	// sent is the time of the last send of data; dirty says that it is stale.
 	sent  int64
 	dirty bool
@@ -125,6 +168,7 @@ var (
 	_ wire.Encoder       = (*Encoder)(nil)
 	_ wire.WholeReplayer = (*Encoder)(nil)
 	_ wire.Headerer      = (*Encoder)(nil)
+	_ wire.Follower      = (*Encoder)(nil)
 )
 
 // New returns an encoder for one reader of one message. The View's Version is
@@ -180,7 +224,9 @@ func (e *Encoder) Begin(dst []byte, snap *event.SnapshotData) ([]byte, error) {
 // Follow begins the stream of a follow-up, for a client that has the message
 // as it was before: it is called after the events that the client has were
 // appended and thrown away, and before the first that it gets. It names the
-// message, so that the parts go into the one that is there.
+// message, so that the parts go into the one that is there. What the client
+// itself has run is not told to it, and the stream ends as its last group does,
+// whatever the message came to.
 func (e *Encoder) Follow(dst []byte) ([]byte, error) {
 	for _, p := range e.order {
 		if p.open {
@@ -190,7 +236,7 @@ func (e *Encoder) Follow(dst []byte) ([]byte, error) {
 	if e.thinking {
 		return dst, errors.New("aisdk: thoughts are open: a client that has a part of them must read the whole stream")
 	}
-	e.begun, e.step = true, false
+	e.begun, e.step, e.follows = true, false, true
 	return e.start(dst, nil)
 }
 
@@ -240,6 +286,11 @@ func (e *Encoder) append(dst []byte, ev event.Event) (_ []byte, err error) {
 	if e.thinking && ev.Type != event.ReasoningDelta {
 		dst = e.endThought(dst)
 	}
+	if e.due && ev.Type != event.ToolCallEnd && !e.waits() {
+		e.due = false
+		dst = append(e.endStep(dst), "data: {\"type\":\"start-step\"}\n\n"...)
+		e.step = true
+	}
 	switch ev.Type {
 	case event.TextDelta:
 		if p == nil && ev.Block != "" {
@@ -270,7 +321,16 @@ func (e *Encoder) append(dst []byte, ev event.Event) (_ []byte, err error) {
 		if err != nil {
 			return dst, err
 		}
+	case event.ClientToolCall:
+		if dst, err = e.clientCall(dst, ev.Data); err != nil {
+			return dst, err
+		}
+	case event.Annotation:
+		if dst, err = e.annotation(dst, ev); err != nil {
+			return dst, err
+		}
 	case event.Done, event.Error:
+		e.failed = ev.Type == event.Error
 		return e.endGroup(dst)
 	}
 	return e.flush(dst)
@@ -294,7 +354,7 @@ func (e *Encoder) End(dst []byte) (_ []byte, err error) {
 	case st.Open || st.Status == event.StatusRunning:
 		dst = e.endStep(dst)
 		dst = failure(dst, "The stream ended before the answer was complete.")
-	case st.Status == event.StatusError:
+	case st.Status == event.StatusError && (e.failed || !e.follows):
 		failed := event.ErrorData{Code: "internal", Message: "The answer failed."}
 		if st.Err != nil && st.Err.Message != "" {
 			failed = *st.Err
@@ -307,7 +367,7 @@ func (e *Encoder) End(dst []byte) (_ []byte, err error) {
 		dst = failure(dst, failed.Message)
 	default:
 		dst = e.endStep(dst)
-		if st.Status == event.StatusCancelled {
+		if st.Status == event.StatusCancelled && !e.failed {
 			dst = append(dst, `data: {"type":"abort"`...)
 			if e.major >= 6 {
 				dst = append(dst, `,"reason":"cancelled"`...)
@@ -315,7 +375,11 @@ func (e *Encoder) End(dst []byte) (_ []byte, err error) {
 			dst = append(dst, "}\n\n"...)
 		}
 		end := ending{Status: st.Status, FinishReason: st.FinishReason, Usage: &st.Usage, Model: st.Start.Model}
-		open := `{"type":"finish","finishReason":"` + e.finishReason(st.FinishReason) + `","messageMetadata":`
+		reason := e.finishReason(st.FinishReason)
+		if st.Status == event.StatusPaused && slices.ContainsFunc(e.calls, (*call).waits) {
+			reason = "tool-calls"
+		}
+		open := `{"type":"finish","finishReason":"` + reason + `","messageMetadata":`
 		if dst, err = object(dst, open, end, "}"); err != nil {
 			return dst, err
 		}
@@ -421,6 +485,11 @@ func (e *Encoder) snapshot(dst []byte, s event.SnapshotData) (_ []byte, err erro
 			return dst, err
 		}
 	}
+	for _, t := range s.Tools {
+		if t.Status != event.ToolRunning {
+			dst = e.ran(dst, t.ID, t.Status)
+		}
+	}
 	return dst, nil
 }
 
@@ -444,12 +513,14 @@ func (e *Encoder) block(dst []byte, id, was string) ([]byte, error) {
 		switch {
 		case block.ShortName(b.Type) == "text":
 			p = e.add(id, textPart)
+		case e.approves(b):
+			p = e.add(id, askPart)
 		case !e.view.Caps.Can(b.Type, b.Version):
 			p = e.add(id, hiddenPart)
 		default:
 			p = e.add(id, dataPart)
 		}
-		if p.kind != dataPart {
+		if p.kind == textPart || p.kind == hiddenPart {
 			dst = e.openText(dst, p)
 			if p.kind == textPart && b.Status == block.StatusLoading && len(b.Payload) > 0 {
 				dst = stringDelta(dst, p.id, e.text(id)) // of a snapshot
@@ -469,6 +540,8 @@ func (e *Encoder) block(dst []byte, id, was string) ([]byte, error) {
 	switch p.kind {
 	case textPart:
 		return e.textBlock(dst, p, was), nil
+	case askPart:
+		return e.question(dst, p, b)
 	case hiddenPart:
 		return e.hidden(dst, p, b), nil
 	default:
@@ -508,7 +581,32 @@ func (e *Encoder) hidden(dst []byte, p *part, b block.Block) []byte {
 		dst = e.openText(dst, p)
 	}
 	p.said = text
-	return e.endText(stringDelta(dst, p.id, text), p)
+	dst = e.endText(stringDelta(dst, p.id, text), p)
+	return e.file(dst, p, b)
+}
+
+// file writes the file of a block that the reader cannot draw: every client
+// knows files. Its address is the one that the text links to.
+func (e *Encoder) file(dst []byte, p *part, b block.Block) []byte {
+	typ := block.ShortName(b.Type)
+	if b.Status != block.StatusDone || typ != "file" && typ != "image" {
+		return dst
+	}
+	var f block.File
+	if json.Unmarshal(b.Payload, &f) != nil || f.AssetID == "" {
+		return dst
+	}
+	address := "/v1/assets/" + url.PathEscape(f.AssetID) + "/content"
+	if address == p.file {
+		return dst
+	}
+	p.file = address
+	if f.Mime == "" {
+		f.Mime = "image/*"
+	}
+	dst = jsonx.AppendString(append(dst, `data: {"type":"file","url":`...), address)
+	dst = jsonx.AppendString(append(dst, `,"mediaType":`...), f.Mime)
+	return append(dst, "}\n\n"...)
 }
 
 // text returns a text block's text as folded so far.
@@ -626,8 +724,17 @@ func (e *Encoder) flush(dst []byte) (_ []byte, err error) {
 // them.
 func (e *Encoder) tool(dst []byte, ev event.Event) ([]byte, error) {
 	var d event.ToolCallData
-	if !e.view.Tools || json.Unmarshal(ev.Data, &d) != nil || d.ToolCallID == "" {
+	if json.Unmarshal(ev.Data, &d) != nil || d.ToolCallID == "" {
 		return dst, nil
+	}
+	if ev.Type == event.ToolCallEnd {
+		dst = e.ran(dst, d.ToolCallID, d.Status)
+	}
+	if !e.view.Tools || d.Client {
+		return dst, nil
+	}
+	if e.view.ToolParts {
+		return e.toolPart(dst, ev.Type, d)
 	}
 	i := 0
 	for i < len(e.tools) && e.tools[i].ID != d.ToolCallID {
@@ -657,6 +764,19 @@ func (e *Encoder) endGroup(dst []byte) (_ []byte, err error) {
 			}
 			if dst, err = e.block(dst, p.id, was); err != nil {
 				return dst, err
+			}
+		}
+	}
+	st := e.fold.State()
+	for _, t := range st.Tools {
+		if t.Status != event.ToolRunning {
+			dst = e.ran(dst, t.ID, t.Status)
+		}
+	}
+	if st.Status != event.StatusPaused {
+		for _, c := range e.calls {
+			if c.agreed || c.client {
+				dst = e.ran(dst, c.id, event.ToolCancelled) // it never will be
 			}
 		}
 	}

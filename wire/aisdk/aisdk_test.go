@@ -67,6 +67,26 @@ func read(chunks []map[string]any) (parts []part) {
 				parts = append(parts, part{kind: typ, id: id})
 			}
 			parts[at].data = data
+		case typ == "source-url", typ == "file":
+			url, _ := c["url"].(string)
+			parts = append(parts, part{kind: typ, text: url})
+		case typ == "tool-approval-response":
+			id, _ := c["approvalId"].(string)
+			parts[open["approval "+id]].text += fmt.Sprint(" approved=", c["approved"])
+		case strings.HasPrefix(typ, "tool-"):
+			id, _ := c["toolCallId"].(string)
+			if typ == "tool-input-start" {
+				open["call "+id] = len(parts)
+				parts = append(parts, part{kind: fmt.Sprint("tool-", c["toolName"]), id: "call " + id})
+				continue
+			}
+			at := open["call "+id]
+			if approval, ok := c["approvalId"].(string); ok {
+				open["approval "+approval] = at
+			}
+			parts[at].text = strings.TrimSpace(parts[at].text + " " + strings.TrimPrefix(typ, "tool-"))
+		case typ == "start-step" && len(parts) > 0:
+			parts = append(parts, part{kind: "step"})
 		}
 	}
 	return parts
@@ -113,7 +133,23 @@ func TestParts(t *testing.T) {
 		"hidden block retried": {"text", log([3]string{"block_start", "b_1", `{"type":"chart","version":1}`}, [3]string{"block_error", "b_1", `{"code":"TOOL_TIMEOUT","message":"Slow.","retryable":true}`}, stop,
 			[3]string{"block_start", "b_1", `{"type":"chart","version":1}`}, [3]string{"block_end", "b_1", `{"type":"chart","version":1,"payload":{},"fallback":"Sales"}`}, [3]string{"block_state", "b_1", `{"state":1,"rev":2}`}, stop),
 			[]string{"text:[chart: Slow.]", "text:Sales"}},
-		"no such block": {"v5", log([3]string{"block_state", "b_9", `{"state":1,"rev":2}`}, [3]string{"text_end", "b_9", ""}, [3]string{"block_delta", "b_9", `{"patch":[]}`}, [3]string{"block_start", "b_8", `{}`}, [3]string{"unheard_of", "", ""}, stop), nil},
+		"a client's tool": {"v5", logs(t)["client-tool"],
+			[]string{"text:Let me look.", "tool-read_selection:input-available output-available", "step:", "text:You chose East."}},
+		"a client's tools, one by one": {"v7", logs(t)["client-tools-one-by-one"],
+			[]string{"tool-read_selection:input-available output-available", "data-tool-activity:ok", "tool-open_page:input-available output-error", "step:", "text:The page did not open.",
+				"tool-open_page:input-available output-available", "step:", "text:Now it is open."}},
+		"a client's tool that nobody ran": {"text", logs(t)["client-tool-stopped"],
+			[]string{"text:One moment.", "tool-read_selection:input-available output-error", "step:"}},
+		"approval in major 5":          {"v5", logs(t)["pause-and-approve"], []string{"text:Let me pay.", "data-confirm:done", "data-tool-activity:ok", "data-metric:done", "text:Paid."}},
+		"approval":                     {"v6", logs(t)["pause-and-approve"], []string{"text:Let me pay.", "tool-pay:input-available approval-request output-available", "data-tool-activity:ok", "data-metric:done", "text:Paid."}},
+		"approval in major 7":          {"v7parts", logs(t)["pause-and-approve"], []string{"text:Let me pay.", "tool-pay:input-available approval-request approved=true output-available", "data-metric:done", "text:Paid."}},
+		"two questions, one refused":   {"v7", logs(t)["pause-with-two-questions"], []string{"tool-pay:input-available approval-request approved=false output-denied", "tool-pay:input-available approval-request approved=true output-available", "data-tool-activity:ok", "data-metric:done", "text:Only Bob was paid."}},
+		"stopped while it asked":       {"v6", logs(t)["stopped-while-paused"], []string{"tool-pay:input-available approval-request output-denied"}},
+		"interrupted after it agreed":  {"v6", logs(t)["interrupted-after-approval"], []string{"tool-pay:input-available approval-request output-error"}},
+		"calls as parts":               {"v7parts", logs(t)["tools-with-sub-tools"], []string{"tool-research:input-available output-available", "tool-show_sales_chart:input-available output-error", "text:Done."}},
+		"sources and files":            {"v5", logs(t)["sources-and-files"], []string{"text:See the report.", "source-url:https://docs.example.com/q3", "data-file:done", "data-image:done", "source-url:https://maps.example.com/", "source-url:http://example.com/plain"}},
+		"files of who draws no blocks": {"text", logs(t)["sources-and-files"], []string{"text:See the report.", "source-url:https://docs.example.com/q3", "text:[q3.csv](/v1/assets/a_01990f3a-5c00-7000-8000-0000000000a1/content) (120 B)", "file:/v1/assets/a_01990f3a-5c00-7000-8000-0000000000a1/content", "text:[A map](/v1/assets/a_01990f3a-5c00-7000-8000-0000000000a2/content)", "file:/v1/assets/a_01990f3a-5c00-7000-8000-0000000000a2/content", "source-url:http://example.com/plain"}},
+		"no such block":                {"v5", log([3]string{"block_state", "b_9", `{"state":1,"rev":2}`}, [3]string{"text_end", "b_9", ""}, [3]string{"block_delta", "b_9", `{"patch":[]}`}, [3]string{"block_start", "b_8", `{}`}, [3]string{"unheard_of", "", ""}, stop), nil},
 	} {
 		if got := texts(check(t, c.reader, write(t, readers(t)[c.reader], c.log, 0, true))); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -313,7 +349,7 @@ func endOf(t *testing.T, enc *aisdk.Encoder, out []byte) string {
 func last(parts []part) map[string]string {
 	out := make(map[string]string)
 	for _, p := range parts {
-		if p.kind == "reasoning" || p.kind == "data-tool-activity" {
+		if p.kind == "reasoning" || p.kind == "data-tool-activity" || p.kind == "step" || p.kind == "source-url" || strings.HasPrefix(p.kind, "tool-") {
 			continue
 		}
 		delete(p.data, "meta")
@@ -379,7 +415,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // lawful draws a log that a Guard accepts.
-func lawful(t *rapid.T) []event.Event {
+func lawful(t *rapid.T, types ...string) []event.Event {
 	guard := event.NewGuard(msg)
 	events := log()
 	if err := guard.Check(events[0]); err != nil {
@@ -399,13 +435,16 @@ func lawful(t *rapid.T) []event.Event {
 	for range rapid.IntRange(1, 60).Draw(t, "n") {
 		at += int64(rapid.IntRange(0, 300).Draw(t, "ms"))
 		id := fmt.Sprint("b_", rapid.IntRange(1, 5).Draw(t, "block"))
-		typ := rapid.SampledFrom([]string{"chart", "table", "text", "app.x"}).Draw(t, "type")
+		typ := rapid.SampledFrom(types).Draw(t, "type")
 		word := string(event.TextData(rapid.String().Draw(t, "word")))
 		payload := `{"n":[` + fmt.Sprint(at) + `]}`
-		if typ == "text" {
+		switch typ {
+		case "text":
 			payload = `"text ` + fmt.Sprint(at) + `"`
+		case "confirm":
+			payload = `{"prompt":"Pay?","args":{"amount":` + fmt.Sprint(at) + `}}`
 		}
-		switch rapid.IntRange(0, 10).Draw(t, "kind") {
+		switch rapid.IntRange(0, 11).Draw(t, "kind") {
 		case 0, 1:
 			try(event.TextDelta, id, word)
 		case 2:
@@ -415,16 +454,27 @@ func lawful(t *rapid.T) []event.Event {
 		case 4, 5:
 			try(event.BlockDelta, id, `{"patch":[{"op":"add","path":"","value":`+payload+`}]}`)
 		case 6:
-			try(event.BlockEnd, id, `{"type":"`+typ+`","version":1,"payload":`+payload+`,"fallback":"f`+fmt.Sprint(at)+`"}`)
+			try(event.BlockEnd, id, `{"type":"`+typ+`","version":1,"payload":`+payload+`,"fallback":"f`+fmt.Sprint(at)+`","meta":{"tool":"n","toolCallId":"call_`+fmt.Sprint(at%4)+`"}}`)
 		case 7:
 			try(event.BlockError, id, `{"code":"TOOL_TIMEOUT","message":"m","retryable":true}`)
 		case 8:
-			try(event.BlockState, id, `{"state":null,"rev":`+fmt.Sprint(guard.Seq()+2)+`}`)
+			state := rapid.SampledFrom([]string{`null`, `{"status":"answered","answer":"approve"}`, `{"status":"answered","answer":"reject"}`, `{"status":"expired"}`}).Draw(t, "state")
+			try(event.BlockState, id, `{"state":`+state+`,"rev":`+fmt.Sprint(guard.Seq()+2)+`}`)
 		case 9:
 			if rapid.Bool().Draw(t, "thought") {
 				try(event.ReasoningDelta, "", word)
 			} else {
 				try(rapid.SampledFrom([]event.Type{event.ToolCallStart, event.ToolCallEnd}).Draw(t, "tool"), "", `{"toolCallId":"call_`+fmt.Sprint(rapid.IntRange(1, 3).Draw(t, "call"))+`","name":"n","status":"ok"}`)
+			}
+		case 11:
+			call := fmt.Sprint(`{"toolCallId":"client_`, rapid.IntRange(1, 3).Draw(t, "call"), `","name":"n","client":true`)
+			switch rapid.IntRange(0, 2).Draw(t, "of the client") {
+			case 0:
+				try(event.ToolCallStart, "", call+`}`)
+			case 1:
+				try(event.ClientToolCall, "", call+`,"arguments":{"n":1}}`)
+			default:
+				try(event.ToolCallEnd, "", call+`,"status":"`+rapid.SampledFrom([]string{"ok", "error", "cancelled"}).Draw(t, "status")+`"}`)
 			}
 		case 10:
 			try(event.Done, "", `{"finishReason":"`+rapid.SampledFrom([]string{"stop", "paused", "cancelled"}).Draw(t, "reason")+`","usage":{"inputTokens":1,"outputTokens":2}}`)
@@ -437,7 +487,7 @@ func lawful(t *rapid.T) []event.Event {
 func TestLawfulLogs(t *testing.T) {
 	views := readers(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		events := lawful(rt)
+		events := lawful(rt, "chart", "table", "text", "app.x")
 		f := event.NewFolder("")
 		for _, ev := range events {
 			f.Apply(ev)
@@ -457,8 +507,9 @@ func TestLawfulLogs(t *testing.T) {
 				switch {
 				case p.kind == "reasoning":
 					thoughts += p.text
-				case p.kind == "data-tool-activity":
+				case p.kind == "data-tool-activity", strings.HasPrefix(p.id, "call call_"):
 					calls++
+				case p.kind == "step", strings.HasPrefix(p.id, "call client_"):
 				default:
 					if byID[p.id] == nil {
 						order = append(order, p.id)
@@ -466,8 +517,14 @@ func TestLawfulLogs(t *testing.T) {
 					byID[p.id] = append(byID[p.id], p)
 				}
 			}
-			if view.Reasoning && thoughts != st.Reasoning || view.Tools && calls != len(st.Tools) {
-				rt.Fatalf("as %s: thoughts %q, %d calls, want %q, %d", reader, thoughts, calls, st.Reasoning, len(st.Tools))
+			own := 0
+			for _, t := range st.Tools {
+				if !t.Client {
+					own++
+				}
+			}
+			if view.Reasoning && thoughts != st.Reasoning || view.Tools && calls != own {
+				rt.Fatalf("as %s: thoughts %q, %d calls, want %q, %d", reader, thoughts, calls, st.Reasoning, own)
 			}
 			for i, b := range st.Blocks {
 				if i >= len(order) || order[i] != b.ID {
@@ -509,6 +566,35 @@ func TestLawfulLogs(t *testing.T) {
 					if len(have) != 1 || lastPart.kind != "data-"+b.Type || !reflect.DeepEqual(lastPart.data, want) {
 						rt.Fatalf("as %s: %v, want %s", reader, have, raw)
 					}
+				}
+			}
+		}
+	})
+}
+
+// However questions, calls of the client's and all else come together, the
+// chunks make sense, and a message that is over has no call that waits.
+func TestLawfulQuestions(t *testing.T) {
+	views := readers(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		events := lawful(rt, "confirm", "confirm", "text", "chart")
+		f := event.NewFolder("")
+		for _, ev := range events {
+			f.Apply(ev)
+		}
+		for reader, view := range views {
+			stream := write(t, view, events, 0, true)
+			chunks := check(t, reader, stream)
+			n := rapid.IntRange(1, len(events)).Draw(rt, "cut")
+			if write(t, view, events[:n], 0, false)+write(t, view, events, events[n-1].Seq, true) != stream {
+				rt.Fatalf("as %s: cut after %d differs", reader, n)
+			}
+			if st := f.State(); st.Open || st.Status == event.StatusPaused {
+				continue
+			}
+			for _, p := range read(chunks) {
+				if strings.HasPrefix(p.id, "call client_") && !strings.Contains(p.text, "output") {
+					rt.Fatalf("as %s: %s of %s in the end", reader, p.text, p.id)
 				}
 			}
 		}

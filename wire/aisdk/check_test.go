@@ -12,20 +12,55 @@ import (
 // members are the chunk types that the client's major 5 knows, with the
 // members each must (+) or may have. The other majors know them too.
 var members = map[string]string{
-	"start":            "messageId messageMetadata",
-	"start-step":       "",
-	"finish-step":      "",
-	"text-start":       "+id",
-	"text-delta":       "+id +delta",
-	"text-end":         "+id",
-	"reasoning-start":  "+id",
-	"reasoning-delta":  "+id +delta",
-	"reasoning-end":    "+id",
-	"data-":            "+data id transient",
-	"message-metadata": "+messageMetadata",
-	"finish":           "finishReason messageMetadata",
-	"abort":            "",
-	"error":            "+errorText",
+	"start":           "messageId messageMetadata",
+	"start-step":      "",
+	"finish-step":     "",
+	"text-start":      "+id",
+	"text-delta":      "+id +delta",
+	"text-end":        "+id",
+	"reasoning-start": "+id",
+	"reasoning-delta": "+id +delta",
+	"reasoning-end":   "+id",
+	"data-":           "+data id transient",
+	"source-url":      "+sourceId +url title",
+	"file":            "+url +mediaType",
+
+	"tool-input-start":      "+toolCallId +toolName providerExecuted",
+	"tool-input-available":  "+toolCallId +toolName +input providerExecuted",
+	"tool-output-available": "+toolCallId +output providerExecuted",
+	"tool-output-error":     "+toolCallId +errorText providerExecuted",
+	"message-metadata":      "+messageMetadata",
+	"finish":                "finishReason messageMetadata",
+	"abort":                 "",
+	"error":                 "+errorText",
+}
+
+// later are the chunk types and members of later majors, by the first of them.
+var later = map[string]map[string]string{
+	"6": {
+		"tool-input-start":      "+toolCallId +toolName providerExecuted title",
+		"tool-input-available":  "+toolCallId +toolName +input providerExecuted title toolMetadata",
+		"tool-approval-request": "+approvalId +toolCallId",
+		"tool-output-denied":    "+toolCallId",
+		"abort":                 "reason",
+	},
+	"7": {"tool-approval-response": "+approvalId +approved reason"},
+}
+
+// vocabulary returns the members of a chunk type for a reader; his major stands
+// behind the v of his name, and those without one are of major 5.
+func vocabulary(reader, typ string) (list string, ok bool) {
+	major := "5"
+	if v, is := strings.CutPrefix(reader, "v"); is {
+		major = v[:1]
+	}
+	list, ok = members[typ]
+	for _, since := range []string{"6", "7"} {
+		if l, is := later[since][typ]; is && since <= major {
+			list, ok = l, true
+		}
+	}
+	return list, ok
 }
 
 var finishReasons = []string{"stop", "length", "content-filter", "tool-calls", "error", "other"}
@@ -46,6 +81,7 @@ func check(t testing.TB, reader, stream string) []map[string]any {
 	var chunks []map[string]any
 	open := make(map[string]bool)
 	types := make(map[string]string)
+	calls, approvals := make(map[string]string), make(map[string]string)
 	var last uint64
 	done := false
 	for frame := range strings.SplitSeq(body, "\n\n") {
@@ -85,12 +121,9 @@ func check(t testing.TB, reader, stream string) []map[string]any {
 		if strings.HasPrefix(typ, "data-") && len(typ) > len("data-") {
 			known = "data-"
 		}
-		list, ok := members[known]
+		list, ok := vocabulary(reader, known)
 		if !ok {
 			fail("unknown type %q", typ)
-		}
-		if typ == "abort" && reader != "v5" && reader != "text" && reader != "charts" {
-			list = "reason"
 		}
 		for name, value := range c {
 			if value == nil {
@@ -105,8 +138,34 @@ func check(t testing.TB, reader, stream string) []map[string]any {
 				fail("%s without %s", typ, name)
 			}
 		}
-		if n := len(chunks); n == 0 && typ != "start" || n == 1 && typ != "start-step" || n > 1 && (typ == "start" || typ == "start-step") {
+		if n := len(chunks); n == 0 && typ != "start" || n == 1 && typ != "start-step" || n > 1 && typ == "start" {
 			fail("chunk %d is %s", n, typ)
+		}
+		if typ == "start-step" && len(chunks) > 1 && chunks[len(chunks)-1]["type"] != "finish-step" {
+			fail("a step in a step")
+		}
+		if call, is := c["toolCallId"].(string); is {
+			// What a call was before, and what it may become.
+			from := map[string]string{
+				"tool-input-start": "", "tool-input-available": "tool-input-start", "tool-approval-request": "tool-input-available",
+				"tool-output-denied":    "tool-approval-request tool-approval-response",
+				"tool-output-available": "tool-input-available tool-approval-request tool-approval-response",
+				"tool-output-error":     "tool-input-available tool-approval-request tool-approval-response",
+			}
+			if was := calls[call]; was == "" && from[typ] != "" || was != "" && !slices.Contains(strings.Fields(from[typ]), was) {
+				fail("%s of %q, which was %q", typ, call, was)
+			}
+			calls[call] = typ
+			if id, is := c["approvalId"].(string); is {
+				approvals[id] = call
+			}
+		}
+		if typ == "tool-approval-response" {
+			id, _ := c["approvalId"].(string)
+			if calls[approvals[id]] != "tool-approval-request" {
+				fail("an answer to %q", id)
+			}
+			calls[approvals[id]] = typ
 		}
 		if len(chunks) > 0 {
 			if before := chunks[len(chunks)-1]["type"]; before == "finish" || before == "error" {
@@ -141,7 +200,7 @@ func check(t testing.TB, reader, stream string) []map[string]any {
 		}
 		if typ == "finish" {
 			reason, _ := c["finishReason"].(string)
-			if !slices.Contains(finishReasons, reason) && (reader != "v7" || reason != "interrupted") {
+			if !slices.Contains(finishReasons, reason) && (!strings.HasPrefix(reader, "v7") || reason != "interrupted") {
 				fail("finishReason %q", reason)
 			}
 		}

@@ -35,11 +35,12 @@ func readers(t testing.TB) map[string]wire.View {
 		t.Fatal(err)
 	}
 	return map[string]wire.View{
-		"v5":     {Registry: r, Tools: true, Reasoning: true},
-		"v6":     {Registry: r, Version: "6", Tools: true, Reasoning: true},
-		"v7":     {Registry: r, Version: "7", Tools: true, Reasoning: true},
-		"text":   {Registry: r, Caps: r.Negotiate("", true)},
-		"charts": {Registry: r, Caps: r.Negotiate("chart@1", true), Tools: true},
+		"v5":      {Registry: r, Tools: true, Reasoning: true},
+		"v6":      {Registry: r, Version: "6", Tools: true, Reasoning: true},
+		"v7":      {Registry: r, Version: "7", Tools: true, Reasoning: true},
+		"v7parts": {Registry: r, Version: "7", Tools: true, Reasoning: true, ToolParts: true},
+		"text":    {Registry: r, Caps: r.Negotiate("", true)},
+		"charts":  {Registry: r, Caps: r.Negotiate("chart@1", true), Tools: true},
 	}
 }
 
