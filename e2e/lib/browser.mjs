@@ -121,7 +121,7 @@ export async function openPage(browser, url, options = {}) {
       acceptDownloads: true,
       permissions: ["clipboard-read", "clipboard-write"],
     }));
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(30_000);
   const page = /** @type {ChatPage} */ (await context.newPage());
   /** @type {string[]} */
   const problems = [];

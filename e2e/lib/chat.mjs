@@ -107,18 +107,22 @@ export async function until(what, condition, timeout = 30_000) {
  * @param {Page} page
  * @param {string} selector
  * @param {() => Promise<unknown>} act
- * @param {RegExp} [pattern] what its text must match
+ * @param {{pattern?: RegExp, press?: boolean}} [options] what its text must
+ *   match; whether it is pressed as soon as it is there, since a pointer may
+ *   come too late
  */
-export async function passing(page, selector, act, pattern = /(?:)/) {
+export async function passing(page, selector, act, { pattern = /(?:)/, press = false } = {}) {
   const seen = await page.evaluateHandle(
-    ({ selector, source }) => {
+    ({ selector, source, press }) => {
       const pattern = new RegExp(source);
       const state = { seen: false };
       const watch = new MutationObserver(() => {
-        const found = Array.from(document.querySelectorAll(selector));
-        if (!found.some((e) => pattern.test(e.textContent ?? ""))) return;
+        const all = Array.from(document.querySelectorAll(selector));
+        const found = all.find((e) => pattern.test(e.textContent ?? ""));
+        if (!found) return;
         state.seen = true;
         watch.disconnect();
+        if (press) /** @type {HTMLElement} */ (found).click();
       });
       watch.observe(document, {
         subtree: true,
@@ -128,7 +132,7 @@ export async function passing(page, selector, act, pattern = /(?:)/) {
       });
       return state;
     },
-    { selector, source: pattern.source },
+    { selector, source: pattern.source, press },
   );
   await act();
   await until(`${selector} with ${pattern} was there`, () => seen.evaluate(({ seen }) => seen));

@@ -11,7 +11,7 @@ const patience = 60_000;
  * @param {Page} page
  */
 export async function galleryDrawn(page) {
-  await page.locator(".gallery[data-ready]").waitFor();
+  await page.locator(".gallery[data-ready]").waitFor({ timeout: patience });
   await until(
     "everything is drawn",
     () =>
@@ -28,15 +28,15 @@ export async function galleryDrawn(page) {
     patience,
   );
   // Heights that depend on others settle within a few frames.
-  let before = -1;
   await until(
     "the page rests",
-    async () => {
-      const now = await page.evaluate(() => document.documentElement.scrollHeight);
-      const rests = now === before;
-      before = now;
-      return rests;
-    },
+    () =>
+      page.evaluate(async () => {
+        const height = () => document.documentElement.scrollHeight;
+        const before = height();
+        for (let i = 0; i < 3; i++) await new Promise((next) => requestAnimationFrame(next));
+        return height() === before;
+      }),
     patience,
   );
 }
@@ -58,7 +58,7 @@ export async function seeAll(page) {
 
 /** The types that the gallery has. @param {Page} page @returns {Promise<string[]>} */
 export async function galleryTypes(page) {
-  await page.locator(".gallery[data-ready]").waitFor();
+  await page.locator(".gallery[data-ready]").waitFor({ timeout: patience });
   const values = await page
     .getByLabel(/^(Type|类型)$/)
     .locator("option")

@@ -9,6 +9,7 @@ import {
   blocks,
   conversationId,
   lastAnswer,
+  passing,
   readable,
   saying,
   settled,
@@ -87,9 +88,7 @@ describe("a form", () => {
     await answerQuestion(page, false);
     assert.equal((await last(id)).blocks.find((/** @type {any} */ b) => b.type === "form").rev, 1);
     await actionButton(form, "submit").click();
-    await answerQuestion(page, true);
-
-    await blocks(page, "file").locator("progress").waitFor();
+    await passing(page, '[data-block-type="file"] progress', () => answerQuestion(page, true));
     const locked = '[data-block-type="form"] [data-locked="true"]';
     for (const one of [page, other]) {
       await one.locator(locked).waitFor();
@@ -147,8 +146,13 @@ describe("a form", () => {
     const page = await tab(id);
     const form = blocks(page, "form");
     await actionButton(form, "submit").click();
-    await answerQuestion(page, true);
-    await blocks(page, "file").getByRole("button", { name: "Cancel" }).click();
+    // The job takes no longer because the browser is busy.
+    await passing(
+      page,
+      '[data-block-type="file"] .inlay-file-stop',
+      () => answerQuestion(page, true),
+      { pattern: /^Cancel$/, press: true },
+    );
     await saying(form, /The export was stopped/);
     await page.locator('[data-block-type="file"][data-block-status="error"]').waitFor();
     assert.equal(await form.getByLabel(/^Reason/).inputValue(), "sample review");
@@ -284,7 +288,7 @@ describe("actions", () => {
     await screenshot(page, "delete-confirmation");
     await answerQuestion(page, false);
     assert.equal(await carriedOut("delete_expenses", id), 0);
-    assert.equal(await rows(page).count(), 4);
+    await until("the rows are still there", async () => (await rows(page).count()) === 4);
     await actionButton(blocks(page, "table"), "delete").click();
     await answerQuestion(page, true);
     await noticed(page, /4 sample expenses were deleted/);
@@ -304,8 +308,11 @@ describe("actions", () => {
     await askAndWait(page, "How many 500s are there?");
     const query = blocks(page, "query");
     await query.getByRole("button", { name: /^Copy/ }).click();
-    const copied = await page.evaluate(() => navigator.clipboard.readText());
-    assert.match(copied, /^SELECT status, method, route/);
+    await until("the statement on the clipboard", async () =>
+      /^SELECT status, method, route/.test(
+        await page.evaluate(() => navigator.clipboard.readText()),
+      ),
+    );
     await actionButton(query, "run").click();
     const table = blocks(page, "table").last();
     await saying(table, /GET|POST|No rows/);

@@ -77,6 +77,6 @@ test("an answer that waits is marked, led to, and goes on", async (t) => {
   await lastAnswer(page).locator('[data-block-type="confirm"]').getByRole("button").first().click();
   await line.waitFor({ state: "detached" });
   await settled(page);
-  assert.equal(await row.getByRole("img", { name: "Waiting for your reply" }).count(), 0);
+  await row.getByRole("img", { name: "Waiting for your reply" }).waitFor({ state: "detached" });
   assertClean(page);
 });

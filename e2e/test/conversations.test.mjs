@@ -84,7 +84,7 @@ test("conversations are found, renamed and deleted", async () => {
 
   await page.getByRole("link", { name: "Third quarter 第三季度" }).click();
   await settled(page);
-  assert.match(await page.title(), /^Third quarter 第三季度/);
+  await until("the title says so", async () => /^Third quarter 第三季度/.test(await page.title()));
   await option("Delete…");
   const dialog = page.getByRole("alertdialog", { name: "Delete this conversation?" });
   await dialog.waitFor();

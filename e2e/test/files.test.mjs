@@ -4,13 +4,13 @@ import { after, before, describe, test } from "node:test";
 import { actionButton, answerQuestion, stateOf } from "../lib/actions.mjs";
 import { closePage, launchBrowser, openPage, screenshot } from "../lib/browser.mjs";
 import {
-  ask,
   askAndWait,
   assertClean,
   blocks,
   composer,
   conversationId,
   lastAnswer,
+  passing,
   saying,
   settled,
   until,
@@ -66,10 +66,8 @@ describe("files that are made", () => {
     await screenshot(page, "export-form");
     await actionButton(form, "submit").click();
     await screenshot(page, "export-question");
-    await answerQuestion(page, true);
-
     // The job goes on without the page.
-    await page.locator('[data-block-type="file"] progress').waitFor();
+    await passing(page, '[data-block-type="file"] progress', () => answerQuestion(page, true));
     await screenshot(page, "export-progress");
     await page.reload();
     await file(page).waitFor();
@@ -145,6 +143,24 @@ describe("files that are made", () => {
 describe("files that are sent", () => {
   const csv = "name,amount\nfirst sample line,1\nsecond,2\n";
 
+  /** Waits until the page takes files, the code for which comes after the page. @param {ChatPage} page */
+  const takesFiles = (page) =>
+    until("the page takes files", () =>
+      page.evaluate(() => {
+        const data = new DataTransfer();
+        data.items.add(new File([""], "none"));
+        const over = new DragEvent("dragover", { dataTransfer: data, cancelable: true });
+        return !document.dispatchEvent(over);
+      }),
+    );
+
+  /** Asks once the files with the question are ready too. @param {ChatPage} page @param {string} text */
+  async function askWithFiles(page, text) {
+    await composer(page).fill(text);
+    await page.locator('.page-send[type="submit"][aria-disabled="false"]').waitFor();
+    await composer(page).press("Enter");
+  }
+
   /**
    * Drops or pastes a file where the browser's own would be.
    * @param {ChatPage} page
@@ -178,6 +194,7 @@ describe("files that are sent", () => {
   test("a file is chosen, dropped or pasted, and reaches the model", async () => {
     const page = await openPage(browser, server.url);
     const list = page.getByRole("list", { name: "Attached files" });
+    await takesFiles(page);
     await give(page, "drop", "dropped.csv", "text/csv", csv);
     await give(page, "paste", "pasted.txt", "text/plain", "the first words of the pasted file");
     await page.locator('input[type="file"]').setInputFiles({
@@ -190,15 +207,15 @@ describe("files that are sent", () => {
       return (await ready.count()) === 3;
     });
     await list.getByRole("button", { name: "Remove chosen.csv" }).click();
-    assert.equal(await list.locator("li").count(), 2);
+    await until("two are left", async () => (await list.locator("li").count()) === 2);
     await screenshot(page, "attached");
-    await ask(page, "What came with this?");
+    await askWithFiles(page, "What came with this?");
     const answer = await settled(page);
     await saying(answer, /dropped\.csv.* begins with: “name/);
     await saying(answer, /pasted\.txt.* begins with: “the first words of the pasted file/);
     const sent = page.locator('article[data-role="user"]').last();
-    assert.match(await sent.innerText(), /dropped\.csv/);
-    assert.equal(await list.count(), 0);
+    await saying(sent, /dropped\.csv/);
+    await list.waitFor({ state: "detached" });
     await page.reload();
     await saying(page.locator('article[data-role="user"]').last(), /pasted\.txt/);
     assertClean(page);
@@ -221,7 +238,7 @@ describe("files that are sent", () => {
       buffer: Buffer.from(png),
     });
     await page.locator('.page-uploads li[data-status="done"]').waitFor();
-    await ask(page, "What is in it?");
+    await askWithFiles(page, "What is in it?");
     await saying(await settled(page), /square\.png/);
     await saying(lastAnswer(page), /The model was shown 1 of them as a picture/);
     assertClean(page);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { obstacles } from "../lib/axe.mjs";
 import { closePage, launchBrowser, openPage } from "../lib/browser.mjs";
-import { assertClean, until } from "../lib/chat.mjs";
+import { assertClean, passing, until } from "../lib/chat.mjs";
 import { serveFiles } from "../lib/files.mjs";
 import { cases, galleryDrawn, galleryTypes, seeAll } from "../lib/gallery.mjs";
 import { binary, startServer } from "../lib/server.mjs";
@@ -115,17 +115,19 @@ test("what is chosen is in the address, and read from it", async (t) => {
   await page.getByLabel("Language").selectOption("zh");
   await page.getByLabel("主题").selectOption("dark");
   await page.locator('[data-case="message-paused"]').waitFor();
-  assert.match(page.url(), /\?type=message&lang=zh&theme=dark$/);
+  await page.waitForURL(/\?type=message&lang=zh&theme=dark$/);
   const all = await cases(page);
+  /** @param {string[]} names */
+  const shows = (names) =>
+    until(`${names.length} cases are shown`, async () => `${await cases(page)}` === `${names}`);
   await page.reload();
   await galleryDrawn(page);
-  assert.deepEqual(await cases(page), all);
+  await shows(all);
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   await page.locator('[data-case="message-failed"] h3 a').click();
-  await galleryDrawn(page);
-  assert.deepEqual(await cases(page), ["message-failed"]);
+  await shows(["message-failed"]);
   await page.getByRole("button", { name: "显示全部" }).click();
-  assert.deepEqual(await cases(page), all);
+  await shows(all);
   assertClean(page);
 });
 
@@ -136,12 +138,15 @@ test("what would be sent is shown, and nothing is sent", async (t) => {
   await rated.getByLabel("What was wrong with it? (optional)").fill("Too short");
   await page.keyboard.press("Enter");
   await rated.getByText('"comment": "Too short"').waitFor();
-  const focused = await page.evaluate(() => document.activeElement?.getAttribute("data-thumb"));
-  assert.equal(focused, "down");
+  await until("the focus is back", () =>
+    page.evaluate(() => document.activeElement?.getAttribute("data-thumb") === "down"),
+  );
 
-  const failed = page.locator('[data-case="frame-error-retryable"]');
-  await failed.getByRole("button", { name: "Try again" }).click();
-  await failed.locator('[data-block-status="loading"]').waitFor();
+  const name = '[data-case="frame-error-retryable"]';
+  const failed = page.locator(name);
+  await passing(page, `${name} [data-block-status="loading"]`, () =>
+    failed.getByRole("button", { name: "Try again" }).click(),
+  );
   await failed.locator('[data-block-status="done"]').waitFor();
   await failed.getByText("POST /v1/chat/blocks/b_frame-error-retryable/retry").waitFor();
 
@@ -189,6 +194,7 @@ test("the gallery as files runs on a server that only hands them out", async (t)
   const files = await serveFiles(dir);
   t.after(() => files.stop());
   const page = await openPage(browser, files.url, { path: "/?lang=en&type=chart,frame" });
+  page.setDefaultTimeout(60_000);
   await galleryDrawn(page);
   await until("a chart is drawn", () => page.locator("canvas, figure").count());
   assert.ok((await cases(page)).length > 10);

@@ -81,7 +81,12 @@ before(async () => {
   browser = await launchBrowser();
   model = await startDemoModel();
   gate = await startGate(model.url);
-  server = await startServer({ ...model.env, INLAY_MODEL_BASE_URL: gate.url });
+  server = await startServer({
+    ...model.env,
+    INLAY_MODEL_BASE_URL: gate.url,
+    // What is held back is waited for, however long it takes to look at the page.
+    INLAY_RECOMMENDER_TIMEOUT: "30s",
+  });
 });
 after(async () => {
   await browser?.close();
@@ -145,17 +150,20 @@ for (const [lang, question, open, title, amount, done] of /** @type {const} */ (
     }
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    assert.ok((await focused()).includes(open), "the focus is back");
+    await until("the focus is back", async () => (await focused()).includes(open));
 
     await page.keyboard.press("Enter");
-    await dialog.getByRole("textbox", { name: amount }).waitFor();
+    const field = dialog.getByRole("textbox", { name: amount });
+    await until("the field has the focus", () =>
+      field.evaluate((e) => e === document.activeElement),
+    );
     await page.keyboard.type("25");
     await page.keyboard.press("Enter");
     await dialog.getByText("25 USDC").waitFor();
     assert.deepEqual(await obstacles(page, part), []);
     await dialog.getByRole("button", { name: done }).press("Enter");
     await dialog.waitFor({ state: "detached" });
-    assert.ok((await focused()).includes(open), "the focus is back");
+    await until("the focus is back again", async () => (await focused()).includes(open));
     await counted(page, "modal");
     assertClean(page);
   });
@@ -175,17 +183,21 @@ test("a command is put into the message field, and sent by the reader alone", as
   );
   for (let i = 0; i < 5; i++) await page.keyboard.down("Enter");
   await page.keyboard.up("Enter");
-  const caret = await composer(page).evaluate((e) => {
-    const field = /** @type {HTMLTextAreaElement} */ (e);
-    return [field.value, field.selectionStart];
-  });
-  assert.deepEqual(caret, ["/sales 2026Q3", "/sales 2026Q3".length]);
+  await until("the command stands before the caret", () =>
+    composer(page).evaluate((e) => {
+      const field = /** @type {HTMLTextAreaElement} */ (e);
+      return field.value.slice(0, field.selectionStart) === "/sales 2026Q3";
+    }),
+  );
+  assert.equal(await composer(page).inputValue(), "/sales 2026Q3");
   assert.equal(await answers(page).count(), 1, "nothing was sent");
 
   // What the reader wrote is not lost.
   await composer(page).fill("by region, please");
   await button.click();
-  assert.equal(await composer(page).inputValue(), "/sales 2026Q3\nby region, please");
+  await until("both are in the field", async () => {
+    return (await composer(page).inputValue()) === "/sales 2026Q3\nby region, please";
+  });
   await counted(page, "slash");
   await composer(page).fill("/sales 2026Q3");
   await composer(page).press("Enter");
@@ -261,8 +273,11 @@ test("the model shows a card itself, or a link to those who cannot draw one", as
   assert.doesNotMatch(events, /feature_recommendation|block_end/);
   const id = response.headers.get("X-Conversation-Id");
   await page.goto(`${server.url}/#/c/${id}`);
-  await until("the answer is shown", async () => (await answers(page).count()) === 1);
-  assert.match(await readable(lastAnswer(page)), /It is here: the block gallery/);
+  // Until it is, the answer before is.
+  await until("the answer is shown", async () => {
+    return /It is here: the block gallery/.test(await readable(lastAnswer(page)));
+  });
+  assert.equal(await answers(page).count(), 1);
   assert.equal(await blocks(page, type).count(), 0);
   assertClean(page);
 });
