@@ -85,7 +85,7 @@ const press = (message, card, action, more = {}, trace) =>
 
 /** Reads on until something is so. */
 async function until(message, last, so) {
-  for (let n = 0; n < 200 && !so(); n++) {
+  for (const late = Date.now() + 30_000; Date.now() < late && !so(); ) {
     const response = await resume(message.id, last);
     if (response.status === 204) await setTimeout(20);
     else last = await follow(response, message, last);
@@ -184,9 +184,12 @@ describe("a server with the demo model", { concurrency: true }, () => {
     const reading = follow(response, live);
     const id = response.headers.get("x-message-id");
     let between = 0;
-    for (let n = 0; n < 40 && live.ends.length === 0; n++) {
+    while (live.ends.length === 0) {
       const { packet, last } = await full(id);
-      if (packet.seq === 0) continue; // nothing has been written yet
+      if (packet.seq === 0) {
+        await setTimeout(5); // nothing has been written yet
+        continue;
+      }
       const late = new Noted();
       late.take(packet);
       if (late.ends.length > 0) break;
