@@ -94,6 +94,8 @@ type Encoder struct {
 	// reasoning is the open reasoning message.
 	reasoning *held
 	thought   int // bytes of all of it
+	// did is the answer of the action that the run is of.
+	did json.RawMessage
 	// held are the messages as the client has them.
 	held []*held
 	// given are the messages in which the client says what came of calls.
@@ -125,21 +127,6 @@ type held struct {
 	block    block.Block
 	// Of an assistant's message with a call, and of its result.
 	call *call
-}
-
-const (
-	clientToolCall event.Type = "client_tool_call"
-	appState       event.Type = "state"
-)
-
-type clientCallData struct {
-	ToolCallID string          `json:"toolCallId"`
-	Name       string          `json:"name"`
-	Arguments  json.RawMessage `json:"arguments"`
-}
-
-type stateData struct {
-	State json.RawMessage `json:"state"`
 }
 
 // given is a message in which the client says what came of a call.
@@ -179,7 +166,6 @@ type call struct {
 	closed bool
 	// client says that the client runs it; done, that its result is known.
 	client, done bool
-	status       string
 }
 
 // question is the data of pending_question_start.
@@ -349,6 +335,20 @@ func (e *Encoder) reopen(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// Did gives the answer of the action that the run was begun by, for the run's
+// result.
+func (e *Encoder) Did(answer json.RawMessage) { e.did = answer }
+
+// Abort ends a run that nothing more comes of, whatever is open in it.
+func (e *Encoder) Abort(dst []byte, code, message string) ([]byte, error) {
+	if !e.open {
+		return dst, nil
+	}
+	e.open = false
+	retryable := true
+	return e.write(dst, &RunErrorEvent{Base: e.base(RunError, Envelope{Retryable: &retryable}), Message: message, Code: code})
+}
+
 // State is the application's state as the message left it; nil when it did not
 // say.
 func (e *Encoder) State() json.RawMessage { return e.state }
@@ -455,10 +455,10 @@ func (e *Encoder) append(dst []byte) ([]byte, error) {
 	case event.ToolCallStart, event.ToolCallEnd, event.SubToolStart, event.SubToolEnd:
 		e.fold.Apply(ev)
 		return e.tool(dst)
-	case clientToolCall:
+	case event.ClientToolCall:
 		e.fold.Apply(ev)
 		return e.clientCall(dst)
-	case appState:
+	case event.AppState:
 		e.fold.Apply(ev)
 		return e.setState(dst)
 	case event.Annotation, event.PendingQuestionStart, event.PendingQuestionEnd:
@@ -631,7 +631,7 @@ func (e *Encoder) last(dst []byte, ev event.Event) ([]byte, error) {
 	}
 	return e.write(dst, &RunFinishedEvent{
 		Base: e.base(RunFinished, Envelope{FinishReason: d.FinishReason}), ThreadID: e.run.ThreadID, RunID: e.runID,
-		Result:  &Result{MsgID: e.run.Msg, FinishReason: d.FinishReason, CostUSD: d.Usage.CostUSD},
+		Result:  &Result{MsgID: e.run.Msg, FinishReason: d.FinishReason, CostUSD: d.Usage.CostUSD, Action: e.did},
 		Outcome: e.outcome(e.fold.State().Status, d.FinishReason), Usage: []TokenUsage{usage},
 	})
 }
@@ -759,7 +759,7 @@ func (e *Encoder) restore(dst []byte, snap event.SnapshotData) ([]byte, error) {
 		}
 	}
 	for _, a := range snap.Tools {
-		d := event.ToolCallData{ToolCallID: a.ID, Name: a.Name, Title: a.Title, Status: a.Status, DurationMs: a.DurationMs}
+		d := event.ToolCallData{ToolCallID: a.ID, Name: a.Name, Title: a.Title, Client: a.Client, Status: a.Status, DurationMs: a.DurationMs}
 		if dst, err = e.startCall(dst, d, a.Sub); err == nil && a.Status != event.ToolRunning {
 			dst, err = e.endCall(dst, d)
 		}
@@ -1084,9 +1084,8 @@ func (e *Encoder) closeReasoning(dst []byte) ([]byte, error) {
 	return e.write(dst, &MessageEvent{Attributed: e.of(ReasoningEnd, ""), MessageID: id})
 }
 
-// tool writes the start of a tool call when it begins, and the rest with its
-// result when it ends: until then it is not known whether it has arguments for
-// the client.
+// tool writes a tool call whole at its start, and its result at its end. Of one
+// that the client runs the arguments are still to come.
 func (e *Encoder) tool(dst []byte) ([]byte, error) {
 	var d event.ToolCallData
 	if json.Unmarshal(e.ev.Data, &d) != nil || d.ToolCallID == "" {
@@ -1101,7 +1100,7 @@ func (e *Encoder) tool(dst []byte) ([]byte, error) {
 // clientCall writes a call that the client runs, which its reader may not have
 // been told of.
 func (e *Encoder) clientCall(dst []byte) ([]byte, error) {
-	var d clientCallData
+	var d event.ClientToolCallData
 	if json.Unmarshal(e.ev.Data, &d) != nil || d.ToolCallID == "" {
 		return dst, nil
 	}
@@ -1134,11 +1133,14 @@ func (e *Encoder) call(id string) *call {
 }
 
 func (e *Encoder) startCall(dst []byte, d event.ToolCallData, sub bool) ([]byte, error) {
-	if !e.view.Tools || e.call(d.ToolCallID) != nil {
+	if !e.view.Tools && !d.Client || e.call(d.ToolCallID) != nil {
 		return dst, nil
 	}
-	dst, _, err := e.openCall(dst, d, sub)
-	return dst, err
+	dst, c, err := e.openCall(dst, d, sub)
+	if err != nil || d.Client {
+		return dst, err
+	}
+	return e.closeCall(dst, c, "{}")
 }
 
 // endCall writes what came of a call.
@@ -1158,7 +1160,7 @@ func (e *Encoder) endCall(dst []byte, d event.ToolCallData) ([]byte, error) {
 }
 
 func (e *Encoder) openCall(dst []byte, d event.ToolCallData, sub bool) ([]byte, *call, error) {
-	c := &call{id: e.run.Msg + "." + d.ToolCallID, name: d.Name, meta: Envelope{ToolCallID: d.ToolCallID, Title: d.Title, Sub: sub}}
+	c := &call{id: e.run.Msg + "." + d.ToolCallID, name: d.Name, client: d.Client, meta: Envelope{ToolCallID: d.ToolCallID, Title: d.Title, Sub: sub}}
 	e.tools = append(e.tools, c)
 	h := e.keep(c.id, RoleAssistant)
 	h.call, h.meta = c, c.meta
@@ -1217,7 +1219,7 @@ func (e *Encoder) result(dst []byte, c *call, d event.ToolCallData) ([]byte, err
 
 // setState writes the application's state after it was changed.
 func (e *Encoder) setState(dst []byte) ([]byte, error) {
-	var d stateData
+	var d event.StateData
 	if json.Unmarshal(e.ev.Data, &d) != nil || d.State == nil {
 		return dst, nil
 	}

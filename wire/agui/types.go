@@ -421,7 +421,10 @@ type Supported struct {
 
 // Result is the result of RUN_FINISHED.
 type Result struct {
-	MsgID        string  `json:"msgId"`
+	MsgID        string  `json:"msgId,omitempty"`
 	FinishReason string  `json:"finishReason"`
 	CostUSD      float64 `json:"costUsd,omitempty"`
+	// Action is the answer of the action that the run was begun by, as
+	// POST /v1/chat/actions gives it.
+	Action json.RawMessage `json:"action,omitempty"`
 }
