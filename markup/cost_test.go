@@ -145,7 +145,7 @@ func (s *Scanner) retained() int {
 	n += cap(s.tag.attrs) * int(unsafe.Sizeof(tagAttr{}))
 	n += cap(s.frames) * int(unsafe.Sizeof(frame{}))
 	for _, f := range s.frames[:cap(s.frames)] {
-		n += cap(f.names) * int(unsafe.Sizeof(""))
+		n += cap(f.inner) * int(unsafe.Sizeof(innerTag{}))
 	}
 	return n
 }

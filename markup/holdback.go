@@ -34,7 +34,7 @@ func (sp *span) begin(on bool) {
 func (sp *span) watching() bool { return sp.on && (sp.slash || sp.less || sp.bracket) }
 
 // inCode takes one character inside a code span.
-func (s *Scanner) inCode(r []byte, hidden bool) bool {
+func (s *Scanner) inCode(r []byte, hidden bool) taken {
 	n := &s.inline
 	sp := &n.span
 	c := r[0]
@@ -54,12 +54,9 @@ func (s *Scanner) inCode(r []byte, hidden bool) bool {
 	case c == '`' && n.code != suppressed:
 		n.sub, n.run = subTicks, 1
 	case c == '[' && sp.on && !hidden && !slash && len(s.holders) > 0:
-		n.sub, s.holder = subHolder, holderScan{}
-		s.hold = append(s.hold[:0], c)
-		return true
+		return s.beginHolder(r)
 	}
-	s.text(r)
-	return true
+	return asText
 }
 
 // spanRun counts a run that does not close the open span.

@@ -1,6 +1,9 @@
 package markup
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // htmlState says where in raw HTML or an autolink the scanner is.
 type htmlState uint8
@@ -350,67 +353,113 @@ const (
 // htmlBlock is the open HTML block. Nothing in it is text.
 type htmlBlock struct {
 	kind int
-	// last are the last bytes of the line, among which its end may begin.
-	last [maxHTMLEnd]byte
+	// last are the last bytes of the line's pieces so far, among which the
+	// block's end may begin.
+	last [maxHTMLEnd - 1]byte
 	size int
 	over bool // the line has the block's end
 }
 
-const (
-	// maxHTMLOpener is more than how long the beginning of an HTML block is.
-	maxHTMLOpener = 16
-	// maxHTMLEnd is how long the end of one is at most.
-	maxHTMLEnd = len("</textarea>")
-)
+// maxHTMLEnd is how long the end of an HTML block is at most.
+const maxHTMLEnd = len("</textarea>")
 
 func (b *htmlBlock) begin(kind int) { *b = htmlBlock{kind: kind} }
 
 // The elements that begin an HTML block.
 var (
-	verbatimNames = names(nil).add("pre", "script", "style", "textarea")
-	elementNames  = names(nil).add(
-		"address", "article", "aside", "base", "basefont", "blockquote", "body",
-		"caption", "center", "col", "colgroup", "dd", "details", "dialog", "dir",
-		"div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form",
-		"frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
-		"hr", "html", "iframe", "legend", "li", "link", "main", "menu", "menuitem",
-		"nav", "noframes", "ol", "optgroup", "option", "p", "param", "search",
-		"section", "summary", "table", "tbody", "td", "tfoot", "th", "thead",
-		"title", "tr", "track", "ul",
-	)
-	blockNames = names(nil).add(append(verbatimNames, elementNames...)...)
+	verbatimEnds = []string{"</pre>", "</script>", "</style>", "</textarea>"}
+	blockNames   = new(elementTrie).
+			add(htmlVerbatim, "pre", "script", "style", "textarea").
+			add(htmlElement,
+			"address", "article", "aside", "base", "basefont", "blockquote", "body",
+			"caption", "center", "col", "colgroup", "dd", "details", "dialog", "dir",
+			"div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form",
+			"frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
+			"hr", "html", "iframe", "legend", "li", "link", "main", "menu", "menuitem",
+			"nav", "noframes", "ol", "optgroup", "option", "p", "param", "search",
+			"section", "summary", "table", "tbody", "td", "tfoot", "th", "thead",
+			"title", "tr", "track", "ul",
+		)
 )
 
-// mayOpenHTML says whether c can be one more byte of what decides that an HTML
-// block begins, behind the < and seen.
-func mayOpenHTML(seen []byte, c byte) bool {
-	for _, opener := range []string{"!--", "![CDATA[", "?"} {
-		if n := len(seen); n < len(opener) && opener[:n] == string(seen) && opener[n] == c {
-			return true
-		}
-	}
-	if len(seen) == 0 {
-		return c == '/' || letter(c) && htmlNameGoesOn(nil, c)
-	}
-	if seen[0] == '!' {
-		return len(seen) == 1 && letter(c)
-	}
-	word := bytes.TrimPrefix(seen, []byte("/"))
-	if c == '/' {
-		return len(word) > 0 && word[len(word)-1] != '/'
-	}
-	return htmlNameGoesOn(word, c)
+// elementTrie finds the names that begin an HTML block: whatever the name, a
+// byte of it is one step. It is built once; compare names, which is built for
+// every text.
+type elementTrie struct{ nodes []elementNode }
+
+type elementNode struct {
+	next [26 + 10]uint16 // for a letter or digit; 0, which is the root, for none
+	kind int             // the kind of block that the name which ends here begins
 }
 
-func htmlNameGoesOn(word []byte, c byte) bool {
-	at, ok := blockNames.root(), true
-	for _, b := range word {
-		if at, ok = blockNames.step(at, lower(b)); !ok {
-			return false
-		}
+// elementByte is where in elementNode.next a byte is, -1 for nowhere.
+func elementByte(c byte) int {
+	switch c = lower(c); {
+	case 'a' <= c && c <= 'z':
+		return int(c - 'a')
+	case digit(c):
+		return int(c-'0') + 26
 	}
-	_, ok = blockNames.step(at, lower(c))
-	return ok
+	return -1
+}
+
+func (t *elementTrie) add(kind int, list ...string) *elementTrie {
+	if t.nodes == nil {
+		t.nodes = make([]elementNode, 1)
+	}
+	for _, name := range list {
+		at := 0
+		for i := range len(name) {
+			next := &t.nodes[at].next[elementByte(name[i])]
+			if at = int(*next); at == 0 {
+				at = len(t.nodes)
+				*next = uint16(at)
+				t.nodes = append(t.nodes, elementNode{})
+			}
+		}
+		t.nodes[at].kind = kind
+	}
+	return t
+}
+
+// step goes on by one byte. It returns 0 when no name goes on so.
+func (t *elementTrie) step(at int, c byte) int {
+	i := elementByte(c)
+	if i < 0 {
+		return 0
+	}
+	return int(t.nodes[at].next[i])
+}
+
+// openerScan follows the bytes that decide whether an HTML block begins, from
+// behind the <.
+type openerScan struct {
+	from int // where in the held line it begins; 0 without one
+	name int // where in blockNames the name so far is
+}
+
+// step says whether c can be one more such byte, behind those seen.
+func (o *openerScan) step(seen []byte, c byte) bool {
+	n := len(seen)
+	switch {
+	case n == 0 && (c == '!' || c == '?' || c == '/'):
+		return true
+	case n == 0:
+	case seen[0] == '!':
+		return n == 1 && letter(c) || goesOn("!--", seen, c) || goesOn("![CDATA[", seen, c)
+	case seen[0] == '?', n > 1 && seen[n-1] == '/':
+		return false
+	case c == '/':
+		return seen[n-1] != '/'
+	}
+	o.name = blockNames.step(o.name, c)
+	return o.name != 0
+}
+
+// goesOn says whether an opener begins with what was seen and then c.
+func goesOn(opener string, seen []byte, c byte) bool {
+	n := len(seen)
+	return n < len(opener) && opener[n] == c && opener[:n] == string(seen)
 }
 
 func lower(c byte) byte {
@@ -440,12 +489,15 @@ func (s *Scanner) htmlKind(rest []byte, next int) int {
 		return 0
 	}
 	word, closing := bytes.CutPrefix(rest[1:], []byte("/"))
-	n := 0
-	for n < len(word) && (letter(word[n]) || digit(word[n])) {
+	n, at := 0, 0
+	for n < len(word) && elementByte(word[n]) >= 0 {
+		if at = blockNames.step(at, word[n]); at == 0 {
+			return 0
+		}
 		n++
 	}
-	name := string(bytes.ToLower(word[:n]))
-	if _, registered := s.cfg.Tags[string(word[:n])]; registered && !closing {
+	kind := blockNames.nodes[at].kind
+	if kind == 0 || !closing && s.tags.names.has(word[:n]) {
 		return 0
 	}
 	after := next
@@ -455,23 +507,10 @@ func (s *Scanner) htmlKind(rest []byte, next int) int {
 	slash := after == '/' && n+1 == len(word) && next == '>'
 	ends := after == end || after == ' ' || after == '\t' || after == '\r' || after == '>'
 	switch {
-	case ends && !closing && verbatimNames.has(name):
-		return htmlVerbatim
-	case (ends || slash) && elementNames.has(name):
-		return htmlElement
+	case ends && !closing && kind == htmlVerbatim, (ends || slash) && kind == htmlElement:
+		return kind
 	}
 	return 0
-}
-
-// has says whether a name is in the list.
-func (ns names) has(name string) bool {
-	at, ok := ns.root(), true
-	for i := range len(name) {
-		if at, ok = ns.step(at, name[i]); !ok {
-			return false
-		}
-	}
-	return ns.name(at) != ""
 }
 
 // scanHTML passes a line of an HTML block and looks for the block's end.
@@ -483,7 +522,9 @@ func (s *Scanner) scanHTML(p []byte) int {
 	}
 	s.text(line)
 	if b := &s.html; b.kind < htmlElement {
-		b.look(line)
+		if !b.over {
+			b.look(line)
+		}
 		if n > 0 {
 			if b.over {
 				b.kind = 0
@@ -500,34 +541,54 @@ func (s *Scanner) scanHTML(p []byte) int {
 
 // look finds the block's end in a piece of a line.
 func (b *htmlBlock) look(p []byte) {
-	for _, c := range p {
-		if b.size == len(b.last) {
-			copy(b.last[:], b.last[1:])
-			b.size--
+	for at := 0; ; {
+		n := bytes.IndexByte(p[at:], '>')
+		if n < 0 {
+			break
 		}
-		b.last[b.size] = lower(c)
-		b.size++
-		if c == '>' && !b.over {
-			b.over = b.ends(b.last[:b.size])
+		if at += n + 1; b.endsAt(p, at) {
+			b.over = true
+			return
 		}
 	}
+	keep := p[max(0, len(p)-len(b.last)):]
+	drop := max(0, b.size+len(keep)-len(b.last))
+	b.size = copy(b.last[:], b.last[drop:b.size])
+	b.size += copy(b.last[b.size:], keep)
 }
 
-func (b *htmlBlock) ends(last []byte) bool {
+// endsAt says whether the block ends with the > before at in a piece.
+func (b *htmlBlock) endsAt(p []byte, at int) bool {
+	tail := p[max(0, at-maxHTMLEnd):at]
+	if at < maxHTMLEnd {
+		var joined [2 * maxHTMLEnd]byte
+		n := copy(joined[:], b.last[:b.size])
+		n += copy(joined[n:], tail)
+		tail = joined[:n]
+	}
 	switch b.kind {
 	case htmlVerbatim:
-		for _, name := range verbatimNames {
-			if bytes.HasSuffix(last, []byte("</"+name+">")) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(verbatimEnds, func(end string) bool { return hasLowerSuffix(tail, end) })
 	case htmlCommented:
-		return bytes.HasSuffix(last, []byte("-->"))
+		return bytes.HasSuffix(tail, []byte("-->"))
 	case htmlInstruction:
-		return bytes.HasSuffix(last, []byte("?>"))
+		return bytes.HasSuffix(tail, []byte("?>"))
 	case htmlCharacters:
-		return bytes.HasSuffix(last, []byte("]]>"))
+		return bytes.HasSuffix(tail, []byte("]]>"))
+	}
+	return true
+}
+
+// hasLowerSuffix says whether b, made lower case, ends with a suffix.
+func hasLowerSuffix(b []byte, suffix string) bool {
+	from := len(b) - len(suffix)
+	if from < 0 {
+		return false
+	}
+	for i := len(suffix) - 1; i >= 0; i-- {
+		if lower(b[from+i]) != suffix[i] {
+			return false
+		}
 	}
 	return true
 }

@@ -49,36 +49,81 @@ func (n *inline) suppress() {
 // raw HTML or of a link.
 func (n *inline) tracked() bool { return n.html.on() || n.link.on() || n.block }
 
-// Which bytes mean something, outside and inside a code span.
+// quiet says whether nothing that was seen so far bears on the next byte.
+func (n *inline) quiet() bool {
+	return n.sub == subNone && !n.bracket && !n.tracked() && !n.span.watching()
+}
+
+// Which bytes mean something, outside and inside a code span, and behind
+// something that does.
 var (
 	textBytes = byteSet("\n`[]<\\")
 	codeBytes = byteSet("\n`")
+	markBytes = byteSet("`[](<\\")
+	// lessBytes are those that may follow a < that is more than text: what
+	// begins a tag, other HTML or an autolink, which may be a mail address.
+	lessBytes = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+/=?^_`{|}~-")
+)
+
+// bare says whether a byte that means something is text before the next one.
+func bare(c, next byte) bool {
+	switch c {
+	case '[', ']':
+		return next != '('
+	case '<':
+		return !lessBytes[next]
+	}
+	return false
+}
+
+// taken says what became of a character of the text.
+type taken uint8
+
+const (
+	asText taken = iota // it is text
+	asHeld              // it is held, or part of something found
+	notYet              // another state has to look at it
 )
 
 // scanInline passes text and finds placeholders and tags in it.
 func (s *Scanner) scanInline(p []byte) int {
 	n := &s.inline
+	from := 0 // where in p the text begins that was not passed on yet
 	for i := 0; i < len(p); {
-		if n.sub == subNone && !n.bracket && !n.span.watching() && !n.tracked() {
-			if k := s.plain(p[i:]); k > 0 {
-				s.text(p[i : i+k])
-				i += k
-				continue
+		if n.quiet() {
+			if i += s.plain(p[i:]); i == len(p) {
+				break
 			}
 		}
+		if n.span.holding {
+			// What a span holds back may go before the text behind it.
+			s.text(p[from:i])
+			from = i
+		}
 		if p[i] == '\n' {
+			s.text(p[from:i])
 			s.inlineNewline(p[i : i+1])
 			return i + 1
 		}
 		size := runeLen(p[i])
-		used := s.inlineRune(p[i : i+size])
-		if used {
+		took := s.inlineRune(p[i : i+size])
+		if took == asText {
+			i += size
+			continue
+		}
+		// Nothing that is held, or found, has text before it that waits.
+		if from < i {
+			s.text(p[from:i])
+		}
+		if took == asHeld {
 			i += size
 		}
+		from = i
 		if s.state != inInline {
 			return i
 		}
 	}
+	s.text(p[from:])
 	return len(p)
 }
 
@@ -95,17 +140,17 @@ func (s *Scanner) plain(p []byte) int {
 	case n.code > 0 && !n.span.on:
 		set = &codeBytes
 	}
+	alone := n.code == 0 && !n.lead
 	for i, c := range p {
-		if set[c] {
+		if set[c] && !(alone && i+1 < len(p) && bare(c, p[i+1])) {
 			return i
 		}
 	}
 	return len(p)
 }
 
-// inlineRune takes one character of the text, which does not end a line. It
-// returns false when the character has to be looked at again.
-func (s *Scanner) inlineRune(r []byte) bool {
+// inlineRune takes one character of the text, which does not end a line.
+func (s *Scanner) inlineRune(r []byte) taken {
 	n := &s.inline
 	c := r[0]
 	if !n.tracked() {
@@ -135,11 +180,11 @@ func (s *Scanner) inlineRune(r []byte) bool {
 			s.failLink()
 		}
 	}
-	used := s.primary(r, n.html.on() && !tag || n.link.hides())
-	if tag && s.state == inInline && used {
+	took := s.primary(r, n.html.on() && !tag || n.link.hides())
+	if tag && s.state == inInline && took != notYet {
 		s.endHTML()
 	}
-	return used
+	return took
 }
 
 // failHTML goes on as text: what was followed was no HTML. What may have begun
@@ -185,7 +230,7 @@ func (s *Scanner) suppress() {
 
 // primary takes one character for what it means in text or in a code span.
 // Where it is hidden, nothing begins with it.
-func (s *Scanner) primary(r []byte, hidden bool) bool {
+func (s *Scanner) primary(r []byte, hidden bool) taken {
 	n := &s.inline
 	c := r[0]
 	again := false
@@ -193,37 +238,33 @@ func (s *Scanner) primary(r []byte, hidden bool) bool {
 	case subTicks:
 		if c == '`' {
 			n.run++
-			s.tick()
-			return true
+			return s.tick()
 		}
 		if s.endRun(); s.state != inInline {
-			return false
+			return notYet
 		}
 	case subEscape:
 		n.sub = subNone
-		s.text(r)
-		return true
+		return asText
 	case subHolder:
 		switch s.holder.step(s, r) {
 		case scanOn:
-			s.hold = append(s.hold, r...)
-			return true
+			return s.keep(r)
 		case scanDone:
-			s.hold = append(s.hold, r...)
+			s.keep(r)
 			s.endHolder()
-			return true
+			return asHeld
 		}
 		n.sub = subNone
 		s.release()
 	case subTag:
-		switch s.tag.step(s.tags, r, len(s.hold), s.cfg.MaxTag) {
+		switch s.tag.step(s.tags.names, r, len(s.hold), s.cfg.MaxTag) {
 		case scanOn:
-			s.hold = append(s.hold, r...)
-			return true
+			return s.keep(r)
 		case scanDone:
-			s.hold = append(s.hold, r...)
+			s.keep(r)
 			s.beginTag()
-			return true
+			return asHeld
 		}
 		s.dropTag()
 		// A tag may begin where another was given up for it.
@@ -234,19 +275,19 @@ func (s *Scanner) primary(r []byte, hidden bool) bool {
 	if n.code != 0 {
 		return s.inCode(r, hidden)
 	}
+	if !markBytes[c] {
+		return asText
+	}
 	switch c {
 	case '`':
 		n.sub, n.run = subTicks, 1
 		n.delayed = s.cfg.Lenient.OpenInline && !n.tracked()
-		s.tick()
-		return true
+		return s.tick()
 	case '\\':
 		n.sub = subEscape
 	case '[':
 		if !hidden && len(s.holders) > 0 {
-			n.sub, s.holder = subHolder, holderScan{}
-			s.hold = append(s.hold[:0], c)
-			return true
+			return s.beginHolder(r)
 		}
 	case ']':
 		n.bracket = true
@@ -267,22 +308,32 @@ func (s *Scanner) primary(r []byte, hidden bool) bool {
 			break
 		}
 		n.lead = false
-		if len(s.tags) > 0 {
+		if len(s.tags.names) > 0 {
 			n.sub = subTag
-			s.tag.begin(s.tags)
-			s.hold = append(s.hold[:0], c)
-			return true
+			s.tag.begin(s.tags.names)
+			s.hold = s.hold[:0]
+			return s.keep(r)
 		}
 	}
-	s.text(r)
-	return true
+	return asText
 }
 
-// tick passes one backtick of a run, unless the run is delayed.
-func (s *Scanner) tick() {
-	if !s.inline.delayed {
-		s.text([]byte("`"))
+// keep holds a character.
+func (s *Scanner) keep(r []byte) taken {
+	if len(r) == 1 { // which is quicker done alone
+		s.hold = append(s.hold, r[0])
+	} else {
+		s.hold = append(s.hold, r...)
 	}
+	return asHeld
+}
+
+// tick takes one backtick of a run.
+func (s *Scanner) tick() taken {
+	if s.inline.delayed {
+		return asHeld
+	}
+	return asText
 }
 
 // endRun acts on a run of backticks that is over.
@@ -336,7 +387,7 @@ func (s *Scanner) inlineNewline(newline []byte) {
 		n.sub = subNone
 		s.release()
 	case subTag:
-		if s.tag.step(s.tags, newline, len(s.hold), s.cfg.MaxTag) != scanOn {
+		if s.tag.step(s.tags.names, newline, len(s.hold), s.cfg.MaxTag) != scanOn {
 			s.dropTag()
 		}
 	}

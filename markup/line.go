@@ -12,18 +12,23 @@ func byteSet(list string) (set [256]bool) {
 
 // scanLine holds the beginning of a line until it is known what the line is.
 func (s *Scanner) scanLine(p []byte) int {
-	if len(s.line) == 0 && len(s.conts) == 0 && s.plainStart(p[0]) {
-		return 0
+	if len(s.line) == 0 {
+		if len(s.conts) == 0 {
+			if n, plain := s.plainStart(p); plain {
+				return n
+			}
+		}
+		s.opener = openerScan{}
 	}
-	tag := s.lineTag()
+	o := &s.opener
 	for i, c := range p {
 		switch {
 		case c == '\n':
 			return i + s.settleLine(end)
-		case tag >= 0 && mayOpenHTML(s.line[tag+1:], c):
-		case tag < 0 && prefixBytes[c]:
-		case tag < 0 && c == '<':
-			tag = len(s.line)
+		case o.from > 0 && o.step(s.line[o.from:], c):
+		case o.from == 0 && prefixBytes[c]:
+		case o.from == 0 && c == '<':
+			o.from = len(s.line) + 1
 		default:
 			return i + s.settleLine(int(c))
 		}
@@ -36,35 +41,35 @@ func (s *Scanner) scanLine(p []byte) int {
 }
 
 // plainStart settles a line without containers by its first byte, if that
-// alone tells what the line is, which holds for most.
-func (s *Scanner) plainStart(c byte) bool {
+// alone tells what the line is, which holds for most. It returns how many bytes
+// it used up.
+func (s *Scanner) plainStart(p []byte) (n int, plain bool) {
+	c := p[0]
 	switch {
 	case s.fence.open:
 		if c == s.fence.mark || c == ' ' || c == '\t' {
-			return false
+			return 0, false
 		}
 		s.state = inBody
-	case c == '\n' && s.html.kind == 0:
+	case s.html.kind != 0:
+		if s.html.kind >= htmlElement && asciiBlank(c) {
+			return 0, false
+		}
+		s.state = inHTML
+	case c == '\n':
+		// One blank line, and those that follow.
+		for n < len(p) && p[n] == '\n' {
+			n++
+		}
 		s.endParagraph()
-		s.state = inLiteral
-	case s.html.kind != 0, prefixBytes[c], c == '<', c == '\n':
-		return false
+		s.text(p[:n])
+	case prefixBytes[c], c == '<':
+		return 0, false
 	default:
 		s.opened = s.opened[:0]
 		s.beginText(place{mark: c}, false)
 	}
-	return true
-}
-
-// lineTag returns where in the held line the < is of what may begin an HTML
-// block; -1 when none does.
-func (s *Scanner) lineTag() int {
-	for i := max(0, len(s.line)-maxHTMLOpener); i < len(s.line); i++ {
-		if s.line[i] == '<' {
-			return i
-		}
-	}
-	return -1
+	return n, true
 }
 
 // settleLine decides what the held line is, of which next follows. It returns

@@ -45,6 +45,12 @@ func (ns names) root() node { return node{hi: len(ns)} }
 // goes on so.
 func (ns names) step(at node, c byte) (node, bool) {
 	n, lo, hi := at.n, at.lo, at.hi
+	if hi-lo == 1 { // which is soon the case
+		if name := ns[lo]; len(name) > n && name[n] == c {
+			return node{lo, hi, n + 1}, true
+		}
+		return at, false
+	}
 	// The first name that goes on with c, or with more.
 	for to := hi; lo < to; {
 		if mid := (lo + to) / 2; len(ns[mid]) > n && ns[mid][n] >= c {
@@ -74,4 +80,15 @@ func (ns names) name(at node) string {
 		return ns[at.lo]
 	}
 	return ""
+}
+
+// has says whether a name is in the list.
+func (ns names) has(name []byte) bool {
+	at, ok := ns.root(), true
+	for _, c := range name {
+		if at, ok = ns.step(at, c); !ok {
+			return false
+		}
+	}
+	return ns.name(at) != ""
 }

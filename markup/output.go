@@ -19,10 +19,10 @@ type output struct {
 // piece sends a piece of a text or a body, joined with the one before where it
 // continues that.
 func (o *output) piece(kind Kind, id int, p []byte) {
-	if len(p) == 0 {
-		return
-	}
 	if kind != o.kind || id != o.id {
+		if len(p) == 0 {
+			return
+		}
 		o.flush()
 		o.kind, o.id = kind, id
 	}

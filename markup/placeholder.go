@@ -64,6 +64,14 @@ func (h *holderScan) step(s *Scanner, r []byte) scanned {
 // idStops are the characters that an identifier does not contain.
 var idStops = byteSet(")([]`<\\")
 
+// beginHolder holds what may become a placeholder, from its bracket on.
+func (s *Scanner) beginHolder(bracket []byte) taken {
+	s.inline.sub = subHolder
+	s.holder.phase = holderOpen // the rest is set where it is found
+	s.hold = s.hold[:0]
+	return s.keep(bracket)
+}
+
 // endHolder acts on a complete placeholder.
 func (s *Scanner) endHolder() {
 	n := &s.inline

@@ -3,8 +3,6 @@ package markup
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
 )
 
 const (
@@ -39,7 +37,7 @@ type Scanner struct {
 	cfg     Config
 	fences  names
 	holders names
-	tags    names
+	tags    element // whose children are the elements at top level
 
 	repair repair
 	state  state
@@ -51,6 +49,7 @@ type Scanner struct {
 	line    []byte // the beginning of a line while it is held
 	conts   []container
 	opened  []container // those that the line being looked at opens
+	opener  openerScan  // of an HTML block in the held line
 	para    bool        // a paragraph is open
 	heading bool        // the text is that of a heading
 	rule    ruleScan
@@ -76,7 +75,8 @@ func NewScanner(cfg Config, sink func(Event)) *Scanner {
 	s := &Scanner{cfg: cfg.withDefaults()}
 	s.fences = s.fences.add(cfg.Fences...)
 	s.holders = s.holders.add(cfg.Placeholders...)
-	s.tags = s.tags.add(slices.Collect(maps.Keys(cfg.Tags))...)
+	s.tags.spec.Children = cfg.Tags
+	s.tags.open()
 	s.out.sink = sink
 	return s
 }

@@ -1,6 +1,10 @@
 package markup
 
-import "bytes"
+import (
+	"bytes"
+	"maps"
+	"slices"
+)
 
 // maxDepth is how deep tags may be nested; what is deeper belongs to the body.
 const maxDepth = 32
@@ -36,7 +40,9 @@ type tagScan struct {
 type tagAttr struct{ key, value, end int }
 
 func (t *tagScan) begin(ns names) {
-	*t = tagScan{node: ns.root(), attrs: t.attrs[:0], text: shrink(t.text)}
+	t.phase, t.node = tagName, ns.root()
+	t.empty, t.blank = false, false
+	t.attrs, t.text = t.attrs[:0], shrink(t.text)
 }
 
 // step takes one character. held is how much of the tag there is already.
@@ -208,22 +214,48 @@ func (s *Scanner) tagMeta() map[string]string {
 	meta := make(map[string]string, len(t.attrs))
 	for _, a := range t.attrs {
 		key := t.text[a.key:a.value]
-		if _, has := meta[string(key)]; !has {
-			meta[s.metaKey(key)] = s.out.share(unescape(t.text[a.value:a.end]))
+		if len(meta) > 0 {
+			if _, has := meta[string(key)]; has {
+				continue
+			}
 		}
+		meta[s.metaKey(key)] = s.out.share(unescape(t.text[a.value:a.end]))
 	}
 	return meta
+}
+
+// element is a registered element with its children, whose names are sorted
+// when it is first opened.
+type element struct {
+	spec     TagSpec
+	opened   bool
+	names    names
+	children []*element // in the order of names
+}
+
+// open makes the children known.
+func (e *element) open() {
+	if e.opened {
+		return
+	}
+	e.opened = true
+	if e.spec.Raw {
+		return
+	}
+	e.names = e.names.add(slices.Collect(maps.Keys(e.spec.Children))...)
+	for _, name := range e.names {
+		e.children = append(e.children, &element{spec: e.spec.Children[name]})
+	}
 }
 
 // frame is an open tag.
 type frame struct {
 	id, parent int
 	name       string
-	spec       TagSpec
-	names      names // of its children
-	from       int   // where in src it begins
-	body       int   // where in src its body begins
-	inner      []innerTag
+	*element
+	from  int // where in src it begins
+	body  int // where in src its body begins
+	inner []innerTag
 }
 
 // innerTag is where in src a child is.
@@ -244,24 +276,29 @@ func (s *Scanner) beginTag() {
 	n.sub = subNone
 	n.html, n.block = htmlScan{}, false
 	n.link.end()
-	s.openTag(s.cfg.Tags[s.tag.name])
+	s.openTag(&s.tags)
 	if len(s.frames) > 0 {
 		s.state = inTags
 	}
 }
 
-// openTag opens the element whose tag is held.
-func (s *Scanner) openTag(spec TagSpec) {
+// openTag opens the element whose tag is held, one of the children of up.
+func (s *Scanner) openTag(up *element) {
 	parent := 0
 	if len(s.frames) > 0 {
 		parent = s.frames[len(s.frames)-1].id
 	}
 	id := s.start(parent, Tag, s.tag.name, s.tagMeta())
+	s.tag.text = shrink(s.tag.text)
+	if s.tag.empty && len(s.frames) == 0 {
+		s.out.event(Event{Kind: End, ID: id, Source: s.out.share(s.hold)})
+		s.hold = shrink(s.hold)
+		return
+	}
 	from := len(s.src)
 	s.src = grow(s.src, s.hold)
 	s.hold = shrink(s.hold)
-	s.tag.text = shrink(s.tag.text)
-	s.pushFrame(frame{id: id, parent: parent, name: s.tag.name, spec: spec, from: from, body: len(s.src)})
+	s.pushFrame(frame{id: id, parent: parent, name: s.tag.name, element: up.children[s.tag.node.lo], from: from, body: len(s.src)})
 	if s.tag.empty {
 		s.popFrame(len(s.src), false)
 	}
@@ -271,15 +308,9 @@ func (s *Scanner) openTag(spec TagSpec) {
 func (s *Scanner) pushFrame(f frame) {
 	if n := len(s.frames); n < cap(s.frames) {
 		old := s.frames[: n+1 : n+1][n]
-		f.names, f.inner = old.names[:0], old.inner[:0]
+		f.inner = old.inner[:0]
 	}
-	if !f.spec.Raw {
-		list := f.names[:0]
-		for name := range f.spec.Children {
-			list = append(list, name)
-		}
-		f.names = list[:0].add(list...)
-	}
+	f.open()
 	s.frames = append(s.frames, f)
 }
 
@@ -317,6 +348,9 @@ func (s *Scanner) failFrame(reason string) {
 func (s *Scanner) dropFrame() {
 	last := len(s.frames) - 1
 	from := s.frames[last].from
+	if f := &s.frames[last]; cap(f.inner) > keptBuffer/8 {
+		f.inner = nil
+	}
 	s.frames = s.frames[:last]
 	if last == 0 {
 		s.src = shrink(s.src)
@@ -389,7 +423,7 @@ func (s *Scanner) heldTag(r []byte) bool {
 				s.release()
 				return true
 			}
-			s.openTag(f.spec.Children[s.tag.name])
+			s.openTag(f.element)
 			return true
 		}
 	}
@@ -470,7 +504,7 @@ func (s *Scanner) failTags() {
 	for len(s.frames) > 0 {
 		s.failFrame(TooLong)
 	}
-	s.pushFrame(frame{name: name, spec: TagSpec{Raw: true}})
+	s.pushFrame(frame{name: name, element: &element{spec: TagSpec{Raw: true}}})
 }
 
 // endTags ends the open tags when the text does: a raw body was to be whole,
