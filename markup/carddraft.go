@@ -254,11 +254,15 @@ const (
 	typeField    = "type"
 	dataField    = "data"
 	actionsField = "actions"
+	// uiVersionField is what a tool's answer calls the version. It is read around
+	// the fields only: beside them many a card has a version of its own.
+	uiVersionField = "version"
 )
 
 // unwrap reads the version of a card and takes its fields out of what may stand
-// around them: {"type": …, "schemaVersion": …, "data": {…}}. What a schema
-// knows as a field is one.
+// around them: {"type": …, "schemaVersion": …, "data": {…}}, or the ui of a
+// tool's answer, {"type": …, "version": …, "data": {…}}. What a schema knows as a
+// field is one.
 func unwrap(w Written, body map[string]any, known *card) (version string, fields map[string]any, err error) {
 	version, fields = w.Version, body
 	if w.Body == nil {
@@ -270,7 +274,7 @@ func unwrap(w Written, body map[string]any, known *card) (version string, fields
 	data, wrapped := body[dataField].(map[string]any)
 	for name := range body {
 		switch name {
-		case dataField, versionField, typeField, actionsField:
+		case dataField, versionField, typeField, actionsField, uiVersionField:
 			wrapped = wrapped && !isField(name)
 		default:
 			wrapped = false
@@ -279,7 +283,11 @@ func unwrap(w Written, body map[string]any, known *card) (version string, fields
 	if name, ok := body[typeField].(string); ok && wrapped && name != w.Name {
 		return "", nil, fail(SchemaInvalid, "/type: it is a %s in a fence of %s", name, w.Name)
 	}
-	if own, ok := body[versionField]; ok && !isField(versionField) {
+	member := versionField
+	if _, ok := body[member]; !ok && wrapped {
+		member = uiVersionField
+	}
+	if own, ok := body[member]; ok && !isField(member) {
 		if version == "" {
 			switch own := own.(type) {
 			case string:
@@ -287,7 +295,7 @@ func unwrap(w Written, body map[string]any, known *card) (version string, fields
 			case json.Number:
 				version = own.String()
 			default:
-				return "", nil, fail(SchemaInvalid, "/schemaVersion: must be text such as 1.0")
+				return "", nil, fail(SchemaInvalid, "/%s: must be text such as 1.0", member)
 			}
 		}
 		if !wrapped {

@@ -102,7 +102,7 @@ func (s *cardSchema) place(pointer string) (of applied, ok bool) {
 // beside reports whether a member that is no field may stand beside the fields,
 // or around them.
 func beside(name string) bool {
-	return name == dataField || name == versionField || name == typeField || name == actionsField
+	return name == dataField || name == versionField || name == uiVersionField || name == typeField || name == actionsField
 }
 
 // knownFrom is an object without the members that its closed schemas do not
