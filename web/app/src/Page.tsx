@@ -26,12 +26,12 @@ import { DemoBadge } from "./components/DemoBadge.tsx";
 import { EmptyState } from "./components/EmptyState.tsx";
 import { ErrorNote } from "./components/ErrorNote.tsx";
 import { Icon } from "./components/Icon.tsx";
-import { KeyboardHelp } from "./components/KeyboardHelp.tsx";
 import { Sidebar } from "./components/Sidebar.tsx";
 import { TopBar } from "./components/TopBar.tsx";
 import { Turn, type TurnActions } from "./components/Turn.tsx";
 import { useMedia } from "./components/useMedia.ts";
 import { useRoute } from "./components/useRoute.ts";
+import { useStable } from "./components/useStable.ts";
 import { useStickyScroll } from "./components/useStickyScroll.ts";
 import { ConversationList } from "./conversations.ts";
 import { downloadExport } from "./download.ts";
@@ -42,8 +42,9 @@ import { prefilled } from "./prefill.ts";
 import type { Settings } from "./settings.ts";
 import { attachmentBlock, lastUserMessage, pendingBlock } from "./transcript.ts";
 
-// A file is rarely sent: what it takes comes after the page is there.
+// What is rarely used comes after the page is there.
 const Attachments = lazy(() => import("./components/Attachments.tsx"));
+const KeyboardHelp = lazy(() => import("./components/KeyboardHelp.tsx"));
 
 const narrowQuery = "(max-width: 799px)";
 const newDraft = "";
@@ -166,10 +167,13 @@ export function Page({
     },
     [narrow, onSettings],
   );
-  const hideSidebar = () => {
+  const hideSidebar = useStable(() => {
     openSidebar(false);
     requestAnimationFrame(() => toggle.current?.focus());
-  };
+  });
+  const showSidebar = useStable(() => openSidebar(true));
+  const closeDrawer = useCallback(() => setDrawer(false), []);
+  const showHelp = useCallback(() => setHelp(true), []);
   const toComposer = () => {
     if (narrow && drawer) {
       // Behind the drawer nothing takes the focus.
@@ -182,7 +186,7 @@ export function Page({
     setDrawer(false);
     requestAnimationFrame(focusComposer);
   };
-  const newChat = () => show(null);
+  const newChat = useStable(() => show(null));
   useImperativeHandle(handle, () => ({
     go: show,
     prefill: (command) => {
@@ -263,10 +267,43 @@ export function Page({
     (field ?? block.closest("article"))?.focus({ preventScroll: true });
   };
 
-  const editLast = () => {
+  const editLast = useStable(() => {
     const last = lastUserMessage(messages);
     if (last && !busy) setEditing(last.id);
-  };
+  });
+  const write = useStable(setDraft);
+  const sendDraft = useStable(() => void ask(draft.trim()));
+  const forget = useStable((id: string) => {
+    if (id === conversationId) go(null, "replace");
+  });
+  const exports = conversationId !== null && messages.length > 0;
+  const exportUrl = useCallback(
+    (format: ExportFormat) => client.exportUrl(conversationId ?? "", format),
+    [client, conversationId],
+  );
+  const exportFile = useStable((format: ExportFormat) => {
+    if (token === null || conversationId === null) return;
+    void downloadExport(client, conversationId, format, token, tag).catch(fail);
+  });
+  // One element for as long as nothing in it changes, so that text that streams does not draw it again.
+  const { uploads } = config;
+  const files = useMemo(
+    () =>
+      uploads?.enabled && (
+        <Suspense fallback={<span className="page-attach-place" />}>
+          <Attachments
+            client={client}
+            limits={uploads}
+            draft={draftKey}
+            field={composer}
+            handle={attached}
+            onReady={setFilesReady}
+            announce={say}
+          />
+        </Suspense>
+      ),
+    [client, uploads, draftKey, say],
+  );
 
   const walk = (step: 1 | -1) => {
     const turns = Array.from(feed.content.current?.querySelectorAll("article") ?? []);
@@ -359,10 +396,8 @@ export function Page({
           searchField={search}
           onNew={newChat}
           onHide={hideSidebar}
-          onPicked={() => setDrawer(false)}
-          onDeleted={(id) => {
-            if (id === conversationId) go(null, "replace");
-          }}
+          onPicked={closeDrawer}
+          onDeleted={forget}
         />
       )}
       {narrow && drawer && (
@@ -380,22 +415,13 @@ export function Page({
           sidebarOpen={sidebarOpen}
           toggle={toggle}
           settings={settings}
-          exportUrl={
-            conversationId === null || messages.length === 0
-              ? null
-              : (format: ExportFormat) => client.exportUrl(conversationId, format)
-          }
-          onExport={
-            token === null || conversationId === null
-              ? null
-              : (format) =>
-                  void downloadExport(client, conversationId, format, token, tag).catch(fail)
-          }
+          exportUrl={exports ? exportUrl : null}
+          onExport={token === null || conversationId === null ? null : exportFile}
           canSignOut={token !== null}
-          onShowSidebar={() => openSidebar(true)}
+          onShowSidebar={showSidebar}
           onNew={newChat}
           onSettings={onSettings}
-          onHelp={() => setHelp(true)}
+          onHelp={showHelp}
           onSignOut={onSignOut}
         />
         <section
@@ -480,33 +506,23 @@ export function Page({
           <Composer
             field={composer}
             text={draft}
-            onText={setDraft}
+            onText={write}
             running={busy}
             limit={config.limits.inputBytes}
-            onSend={() => void ask(draft.trim())}
+            onSend={sendDraft}
             onStop={stop}
             onEditLast={editLast}
             waiting={!filesReady}
-            attachments={
-              config.uploads?.enabled && (
-                <Suspense fallback={<span className="page-attach-place" />}>
-                  <Attachments
-                    client={client}
-                    limits={config.uploads}
-                    draft={draftKey}
-                    field={composer}
-                    handle={attached}
-                    onReady={setFilesReady}
-                    announce={say}
-                  />
-                </Suspense>
-              )
-            }
+            attachments={files}
           />
           {(config.demo || config.model.kind === "scripted") && <DemoBadge />}
         </div>
       </main>
-      {help && <KeyboardHelp onClose={() => setHelp(false)} />}
+      {help && (
+        <Suspense fallback={null}>
+          <KeyboardHelp onClose={() => setHelp(false)} />
+        </Suspense>
+      )}
       <div ref={live} className="page-hidden" aria-live="polite" data-live="true" />
     </div>
   );

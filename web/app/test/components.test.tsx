@@ -177,6 +177,30 @@ describe("EmptyState", () => {
     await userEvent.click(screen.getByRole("button", { name: "Show Q3 sales" }));
     expect(asked).toHaveBeenCalledWith("Show Q3 sales");
   });
+
+  it("shows six at first and the others when asked, where the focus goes on", async () => {
+    const suggestions = Array.from({ length: 13 }, (_, i) => ({ text: `Question ${i + 1}` }));
+    const asked = vi.fn();
+    show(<EmptyState suggestions={suggestions} onAsk={asked} />);
+    expect(screen.getAllByRole("listitem")).toHaveLength(6);
+    screen.getByRole("button", { name: "Show 7 more" }).focus();
+    await userEvent.keyboard("{Enter}");
+    expect(screen.getAllByRole("listitem")).toHaveLength(13);
+    expect(screen.queryByRole("button", { name: /more/ })).toBeNull();
+    expect(document.activeElement?.textContent).toBe("Question 7");
+    expect(asked).not.toHaveBeenCalled();
+    await userEvent.keyboard("{Enter}");
+    expect(asked).toHaveBeenCalledWith("Question 7");
+  });
+
+  it("offers no more where six are all, in Chinese too", () => {
+    const six = Array.from({ length: 6 }, (_, i) => ({ text: `问题 ${i + 1}` }));
+    const view = show(<EmptyState suggestions={six} onAsk={() => {}} />, "zh");
+    expect(screen.getAllByRole("button")).toHaveLength(6);
+    view.unmount();
+    show(<EmptyState suggestions={[...six, { text: "问题 7" }]} onAsk={() => {}} />, "zh");
+    expect(screen.getByRole("button", { name: "再看 1 个" })).toBeDefined();
+  });
 });
 
 describe("ErrorNote", () => {

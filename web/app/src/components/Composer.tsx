@@ -1,6 +1,7 @@
 import {
   type FormEvent,
   type KeyboardEvent,
+  memo,
   type ReactNode,
   type RefObject,
   useId,
@@ -36,7 +37,7 @@ export function useAutoGrow(field: RefObject<HTMLTextAreaElement | null>, text: 
 }
 
 /** The message field with its send and stop button. */
-export function Composer({
+export const Composer = memo(function Composer({
   field,
   text,
   onText,
@@ -147,4 +148,4 @@ export function Composer({
       </div>
     </form>
   );
-}
+});

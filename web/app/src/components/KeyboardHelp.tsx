@@ -3,7 +3,7 @@ import { isApple } from "../keyboard.ts";
 import { Dialog } from "./Dialog.tsx";
 
 /** The list of keyboard shortcuts. */
-export function KeyboardHelp({ onClose }: { onClose: () => void }) {
+export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
   const t = useText();
   const apple = isApple(navigator.platform);
   const mod = apple ? "⌘" : "Ctrl";

@@ -1,6 +1,7 @@
 import type { Conversation } from "@inlay-ui/client";
 import {
   type KeyboardEvent,
+  memo,
   type RefObject,
   useEffect,
   useId,
@@ -19,7 +20,7 @@ import { Icon } from "./Icon.tsx";
 const searchDelay = 180;
 
 /** The list of conversations with its search, and what can be done to one of them. */
-export function Sidebar({
+export const Sidebar = memo(function Sidebar({
   list,
   current,
   waiting,
@@ -249,4 +250,4 @@ export function Sidebar({
       )}
     </nav>
   );
-}
+});

@@ -1,5 +1,5 @@
 import type { ExportFormat } from "@inlay-ui/client";
-import type { RefObject } from "react";
+import { memo, type RefObject } from "react";
 import { languageNames, languages, useText } from "../i18n/index.ts";
 import type { Settings } from "../settings.ts";
 import { Icon } from "./Icon.tsx";
@@ -9,7 +9,7 @@ const formats = ["md", "txt", "json", "html"] as const;
 const themes = ["light", "dark", "system"] as const;
 
 /** The bar above the messages: title, export and settings. */
-export function TopBar({
+export const TopBar = memo(function TopBar({
   title,
   sidebarOpen,
   toggle,
@@ -114,4 +114,4 @@ export function TopBar({
       <Menu label={t("settings.menu")} icon="settings" items={settingItems} />
     </header>
   );
-}
+});

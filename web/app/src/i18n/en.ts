@@ -41,6 +41,7 @@ export const en = {
   "empty.title": "What would you like to know?",
   "empty.body": "Ask in your own words. Answers can bring charts, tables and figures with them.",
   "empty.suggestions": "Questions to start with",
+  "empty.more": "Show {n} more",
 
   "composer.label": "Message",
   "composer.placeholder": "Ask a question",

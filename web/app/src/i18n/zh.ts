@@ -43,6 +43,7 @@ export const zh: Record<TextKey, string> = {
   "empty.title": "想了解什么？",
   "empty.body": "用自己的话提问即可，回答中可以带有图表、表格和指标。",
   "empty.suggestions": "可以这样开始",
+  "empty.more": "再看 {n} 个",
 
   "composer.label": "消息",
   "composer.placeholder": "输入问题",
