@@ -1,5 +1,5 @@
 import { InlayClient } from "@inlay-ui/client";
-import { act, cleanup, render } from "@testing-library/react";
+import { act, cleanup, fireEvent, render } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -10,6 +10,7 @@ import { extractMath } from "../src/markdown/math.ts";
 import { fenceParts, settle, settleInline } from "../src/markdown/settle.ts";
 import { type Piece, splitMarkdown } from "../src/markdown/split.ts";
 import { InlayProvider } from "../src/provider.tsx";
+import { show } from "./help.tsx";
 
 afterEach(cleanup);
 
@@ -276,6 +277,40 @@ describe("links and images", () => {
     expect(drawn("<me@example.com>").querySelector("a")?.getAttribute("href")).toBe(
       "mailto:me@example.com",
     );
+  });
+
+  it("go to the page's own paths by its router, if they are on the list", () => {
+    const navigate = vi.fn();
+    const knows = (target: string) => !target.startsWith("/lost");
+    const allow = { routes: ["/gallery", "/market/*", "/lost"] };
+    const links = [
+      "/gallery",
+      "/market/a?x=1#y",
+      "/market",
+      "/markets",
+      "/gallery/x",
+      "/lost",
+      "/market/../settings",
+      "/market/%2e%2e/settings",
+      "//other.example/gallery",
+      "https://example.com/gallery",
+    ];
+    const text = links.map((href) => `[${href}](${href})`).join(" ");
+    const view = show(<Markdown text={text} />, { allow, navigation: { navigate, knows } });
+    for (const a of view.container.querySelectorAll("a")) {
+      const own = ["/gallery", "/market/a?x=1#y"].includes(a.textContent ?? "");
+      expect([a.textContent, a.target]).toEqual([a.textContent, own ? "" : "_blank"]);
+      const stayed = fireEvent.click(a);
+      expect([a.textContent, stayed]).toEqual([a.textContent, !own]);
+    }
+    expect(navigate.mock.calls).toEqual([["/gallery"], ["/market/a?x=1#y"]]);
+    const [first] = view.container.querySelectorAll("a");
+    document.addEventListener("click", (event) => event.preventDefault(), { once: true });
+    if (first) fireEvent.click(first, { ctrlKey: true });
+    expect(navigate).toHaveBeenCalledTimes(2);
+    view.unmount();
+    const without = show(<Markdown text={text} />, { navigation: { navigate } });
+    for (const a of without.container.querySelectorAll("a")) expect(a.target).toBe("_blank");
   });
 
   it("do not fetch foreign images, but name their host", () => {

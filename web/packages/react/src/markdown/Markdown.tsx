@@ -160,7 +160,8 @@ export interface MarkdownProps {
 
 /**
  * Markdown as a message shows it: GitHub's dialect, formulas, coloured code;
- * markup in it is inert, links open apart, foreign images are not fetched.
+ * markup in it is inert, foreign images are not fetched, and links open apart
+ * but for those to paths of the page that are on its list of routes.
  */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const { allow } = props;

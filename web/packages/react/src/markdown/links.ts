@@ -28,6 +28,24 @@ export function safeHref(url: string): string {
   return "";
 }
 
+/**
+ * Whether a link leads to a path of this page that is on the list: one written
+ * as the browser reads it, itself or below an entry that ends with `/*`.
+ */
+export function ownRoute(href: string, routes: readonly string[] | undefined): boolean {
+  if (!routes?.length || !href.startsWith("/") || !location.origin.startsWith("http")) {
+    return false;
+  }
+  const { origin, pathname, search, hash } = new URL(href, location.origin);
+  return (
+    origin === location.origin &&
+    pathname + search + hash === href &&
+    routes.some((route) =>
+      route.endsWith("/*") ? pathname.startsWith(route.slice(0, -1)) : pathname === route,
+    )
+  );
+}
+
 /** The host of a web address; the empty string for anything else. */
 export function hostOf(url: string): string {
   try {

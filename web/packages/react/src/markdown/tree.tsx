@@ -8,10 +8,10 @@ import { gfmAutolinkLiteral } from "micromark-extension-gfm-autolink-literal";
 import { gfmStrikethrough } from "micromark-extension-gfm-strikethrough";
 import { gfmTable } from "micromark-extension-gfm-table";
 import { gfmTaskListItem } from "micromark-extension-gfm-task-list-item";
-import { createContext, type ReactNode, useContext } from "react";
-import { useT } from "../context.ts";
+import { createContext, type MouseEvent, type ReactNode, useContext } from "react";
+import { useInlay, useT } from "../context.ts";
 import { CodeView } from "./CodeView.tsx";
-import { type AllowedHosts, hostListed, hostOf, imagePlace, safeHref } from "./links.ts";
+import { type AllowedHosts, hostListed, hostOf, imagePlace, ownRoute, safeHref } from "./links.ts";
 import { MathView } from "./MathView.tsx";
 import { extractMath } from "./math.ts";
 import { type MarkdownNode, withMarks } from "./plugin.ts";
@@ -228,6 +228,10 @@ function Anchor({
   allow: AllowedHosts | undefined;
   children: ReactNode;
 }) {
+  const {
+    navigation,
+    allow: { routes },
+  } = useInlay();
   const host = hostOf(href);
   const list = allow?.link_hosts ?? [];
   const name = host.replace(/:\d+$/, "");
@@ -236,6 +240,21 @@ function Anchor({
     host !== "" && list.length > 0 && !hostListed(host, list) && !hostListed(name, list);
   if (href.startsWith("#")) {
     return <a href={href}>{children}</a>;
+  }
+  if (navigation && ownRoute(href, routes) && (navigation.knows?.(href) ?? true)) {
+    const go = (event: MouseEvent) => {
+      // With another button or a key held, the reader wants it elsewhere.
+      if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) {
+        return;
+      }
+      event.preventDefault();
+      navigation.navigate(href);
+    };
+    return (
+      <a href={href} title={title} onClick={go}>
+        {children}
+      </a>
+    );
   }
   return (
     <a href={href} title={title ?? (host || undefined)} target="_blank" rel="noopener noreferrer">
