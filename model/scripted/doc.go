@@ -19,6 +19,7 @@
 //	questions:                     # the first of each language is listed
 //	  en: [Show the Q3 sales by region]
 //	  zh: [Q3 各区域销售怎么样]
+//	listed: [show_sales_chart]     # and only where these tools are offered
 //	when:
 //	  match: {en: '(?i)sales by region', zh: '各区域.*销售'}
 //	  not: '(?i)summary'           # unless this matches too

@@ -232,13 +232,14 @@ func (c *scope) Var(name string) (string, error) {
 	return v.Default, nil
 }
 
-// Questions lists what can be asked with the tools that are offered.
-func (c *scope) Questions() []string { return c.script.questions(c.Lang, c.tools) }
+// Questions lists what can be asked with the tools that are offered and under
+// the system prompt.
+func (c *scope) Questions() []string { return c.script.questions(c.Lang, c.tools, c.req.Messages) }
 
-func (s *script) questions(lang string, tools map[string]bool) []string {
+func (s *script) questions(lang string, tools map[string]bool, told []model.Message) []string {
 	var list []string
 	for _, sc := range s.scenarios {
-		if len(sc.Questions[lang]) > 0 && sc.When.has(tools) {
+		if len(sc.Questions[lang]) > 0 && offersAll(tools, sc.When.Tools) && offersAll(tools, sc.Listed) && sc.When.told(told) {
 			list = append(list, sc.Questions[lang][0])
 		}
 	}
@@ -254,8 +255,16 @@ func (s *script) find(name string) *scenario {
 	return nil
 }
 
-func (w condition) has(tools map[string]bool) bool {
-	return !slices.ContainsFunc(w.Tools, func(name string) bool { return !offered(tools, name) })
+// offersAll reports whether all of the named tools are there.
+func offersAll(tools map[string]bool, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !offered(tools, name) })
+}
+
+// told reports whether the system prompt is one that the condition wants.
+func (w condition) told(messages []model.Message) bool {
+	return w.System.Regexp == nil || slices.ContainsFunc(messages, func(m model.Message) bool {
+		return m.Role == model.RoleSystem && w.System.in(m.Content)
+	})
 }
 
 // fits reports whether the condition meets the question, tools aside.
@@ -266,9 +275,7 @@ func (w condition) fits(c *scope) bool {
 	if w.Not.in(c.question()) {
 		return false
 	}
-	if w.System.Regexp != nil && !slices.ContainsFunc(c.req.Messages, func(m model.Message) bool {
-		return m.Role == model.RoleSystem && w.System.in(m.Content)
-	}) {
+	if !w.told(c.req.Messages) {
 		return false
 	}
 	for _, p := range w.Match {
@@ -286,7 +293,7 @@ func (c *scope) choose(turn int) *scenario {
 	for _, sc := range c.script.scenarios {
 		switch {
 		case !sc.When.fits(c):
-		case turn > 1 || sc.When.has(c.tools):
+		case turn > 1 || offersAll(c.tools, sc.When.Tools):
 			return sc
 		case lacking == nil:
 			lacking = sc

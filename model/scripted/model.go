@@ -52,8 +52,8 @@ func New(opts Options) (*Model, error) {
 func (m *Model) Info() model.Info { return model.Info{Kind: "scripted", Name: Name} }
 
 // Questions lists the questions of a language, zh or en, that the model
-// answers with the named tools, whatever their arguments, in the order of the
-// scenarios.
+// answers with the named tools, whatever their arguments, and no system prompt,
+// in the order of the scenarios.
 func (m *Model) Questions(lang string, tools ...string) []string {
 	offered := map[string]bool{}
 	for _, t := range tools {
@@ -62,7 +62,7 @@ func (m *Model) Questions(lang string, tools ...string) []string {
 	if lang != "zh" {
 		lang = "en"
 	}
-	return m.script.questions(lang, offered)
+	return m.script.questions(lang, offered, nil)
 }
 
 // Stream implements model.Model.

@@ -37,6 +37,9 @@ type scenario struct {
 	// Pace multiplies the pieces in a second, for long answers.
 	Pace      float64             `yaml:"pace"`
 	Questions map[string][]string `yaml:"questions"`
+	// Listed names tools without which the questions are not listed: what the
+	// answer speaks of is there with them only.
+	Listed []string `yaml:"listed"`
 	When      condition           `yaml:"when"`
 	Turns     []scene             `yaml:"turns"`
 }

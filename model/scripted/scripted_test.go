@@ -701,11 +701,34 @@ func TestMissingTool(t *testing.T) {
 	if err != nil || !strings.Contains(resp.Text, "`show_sales_chart`") || len(resp.Calls) != 0 {
 		t.Errorf("%+v, %v", resp, err)
 	}
-	if q := m.Questions("en"); slices.Contains(q, "Show the Q3 sales by region") || !slices.Contains(q, "Show me the SQL") {
+	if q := m.Questions("en"); slices.Contains(q, "Show the Q3 sales by region") || !slices.Contains(q, "Show what Markdown can do") {
 		t.Errorf("questions %q", q)
 	}
 	if q := m.Questions("zh", "show_sales_chart"); len(q) == 0 || q[0] != "Q3 各区域销售怎么样" {
 		t.Errorf("questions %q", q)
+	}
+}
+
+// TestListedQuestions expects the list to have only what can be answered well:
+// without the sample data neither its figures and dialogs nor its cards.
+func TestListedQuestions(t *testing.T) {
+	m := fresh(t, Options{})
+	ask := func(system string, tools ...model.ToolSpec) string {
+		req := model.Request{Messages: []model.Message{{Role: model.RoleSystem, Content: system}, {Role: model.RoleUser, Content: "What is the meaning of life?"}}, Tools: tools}
+		resp, err := m.Stream(context.Background(), req, func(model.Delta) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Text
+	}
+	bare, full := ask("x"), ask(cardsTold.Content, tools()...)
+	for _, q := range []string{"Show the Q3 sales by region", "Recommend a running watch", "The train to Shanghai tomorrow", "How do I deposit?", "How do I withdraw?", "Where does the data come from?", "Show me the SQL"} {
+		if line := "- " + q + "\n"; strings.Contains(bare, line) || !strings.Contains(full, line) {
+			t.Errorf("%s\nwithout sample data: %s\nwith: %s", q, bare, full)
+		}
+	}
+	if !strings.Contains(bare, "- Show what Markdown can do\n") {
+		t.Errorf("%s", bare)
 	}
 }
 
