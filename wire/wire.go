@@ -94,5 +94,12 @@ type Follower interface {
 	Follow(dst []byte) ([]byte, error)
 }
 
+// Updater is implemented by encoders that can send a block as it is beyond what
+// the log says of it: what somebody did with it may be known earlier. again
+// sends one that is not beyond the log, too.
+type Updater interface {
+	Update(dst []byte, b block.Block, again bool) ([]byte, error)
+}
+
 // Headerer is implemented by encoders whose clients want a response header.
 type Headerer interface{ Header() (name, value string) }

@@ -169,6 +169,7 @@ var (
 	_ wire.WholeReplayer = (*Encoder)(nil)
 	_ wire.Headerer      = (*Encoder)(nil)
 	_ wire.Follower      = (*Encoder)(nil)
+	_ wire.Updater       = (*Encoder)(nil)
 )
 
 // New returns an encoder for one reader of one message. The View's Version is
@@ -238,6 +239,15 @@ func (e *Encoder) Follow(dst []byte) ([]byte, error) {
 	}
 	e.begun, e.step, e.follows = true, false, true
 	return e.start(dst, nil)
+}
+
+// Update implements wire.Updater, after all events.
+func (e *Encoder) Update(dst []byte, b block.Block, again bool) ([]byte, error) {
+	p := e.parts[b.ID]
+	if known, ok := e.fold.Block(b.ID); !ok || p == nil || p.kind != dataPart || b.Rev < known.Rev || b.Rev == known.Rev && !again {
+		return dst, nil
+	}
+	return e.whole(dst, p, b)
 }
 
 // Append implements wire.Encoder. The SSE id is the last line of the event's
