@@ -20,7 +20,7 @@ import { startDemoModel, startServer } from "../lib/server.mjs";
 /** @typedef {import("../lib/browser.mjs").ChatPage} ChatPage */
 
 /** How many seconds an address lives on the server under test. */
-const expiry = 3;
+const expiry = 5;
 
 /** @type {import("playwright-core").Browser} */
 let browser;
