@@ -50,6 +50,7 @@ func (c Config) turnLimits() turn.Limits {
 		Steps: c.Agent.MaxSteps, Calls: c.Agent.MaxCalls, Parallel: c.Agent.Parallel,
 		Turn: c.Agent.Timeout, Tool: c.Agent.ToolTimeout,
 		OutputBytes: c.Limits.OutputBytes, SummaryBytes: c.Limits.SummaryBytes, ContextBytes: c.Limits.ContextBytes,
+		ClientTools: c.Limits.ClientTools, ClientToolBytes: c.Limits.ClientToolBytes, ClientContextBytes: c.Limits.ClientContextBytes,
 		Blocks: c.Limits.Blocks, Optional: c.Limits.OptionalBlocks,
 		Attachments: c.Assets.MaxFiles, Attempts: c.Limits.ModelAttempts, Coalesce: c.Limits.Coalesce,
 	}

@@ -128,6 +128,9 @@ type AgentConfig struct {
 	// that allow it. Default true: of the built-in types only the
 	// recommendation of a next step may, where Allow names destinations.
 	EmitUIBlock *bool `json:"emit_ui_block"`
+	// ClientTools lets clients of AG-UI and the AI SDK bring tools that they run
+	// themselves. Default true.
+	ClientTools *bool `json:"client_tools"`
 	// Embed are the syntaxes in which the model may write cards into its text:
 	// fence, placeholder and tag. nil: fence and placeholder, once there are
 	// cards; an empty list leaves all text as it is.
@@ -279,6 +282,13 @@ type LimitsConfig struct {
 	SummaryBytes int `json:"summary_bytes"`
 	// ContextBytes bounds the conversation given to the model. Default 256 KiB.
 	ContextBytes int `json:"context_bytes"`
+	// ClientTools is how many tools a client may bring, ClientToolBytes bounds
+	// the description and parameters of one. Default 32 and 16 KiB.
+	ClientTools     int `json:"client_tools"`
+	ClientToolBytes int `json:"client_tool_bytes"`
+	// ClientContextBytes bounds what a client says of its application: context
+	// and state together. Default 64 KiB.
+	ClientContextBytes int `json:"client_context_bytes"`
 	// Blocks is how many blocks tools may show in a turn. Default 16.
 	Blocks int `json:"blocks"`
 	// OptionalBlocks is how many blocks a turn may show that no tool was asked

@@ -365,6 +365,7 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		Instance: id.New("i"), Logger: a.log, Observer: metrics, Actions: a.actions,
 		Files: attachments{p.files}, OutFiles: p.files,
 		AskUser:      a.cfg.Agent.AskUser || withDemo,
+		ClientTools:  a.cfg.Agent.ClientTools == nil || *a.cfg.Agent.ClientTools,
 		Destinations: allow.destinations(), EmitBlocks: emits == nil || *emits, Recommend: a.cfg.recommender(p.model, withDemo),
 		Cards: a.cards, Embed: embed,
 	}); err != nil {

@@ -39,6 +39,7 @@ func NewProxy(cfg Config, upstreamData bool) (*App, error) {
 	}
 	off := false
 	cfg.LLM, cfg.Demo, cfg.Agent.AskUser, cfg.Agent.EmitUIBlock = toolless{llm}, &off, false, &off
+	cfg.Agent.ClientTools = &off
 	cfg.Recommender = RecommenderConfig{Enabled: &off}
 	if cfg.Limits.OptionalBlocks == 0 {
 		cfg.Limits.OptionalBlocks = proxyBlocks

@@ -33,6 +33,9 @@ import (
 //	chart            a chart by a tool, then a sentence
 //	form             a form by a tool, then a sentence
 //	fail             the same with a tool that fails the first time
+//	pay              a tool that asks before it runs, then a sentence
+//	client           a tool of the client's, read_selection, then what it said
+//	both             these two at once
 //	hold             some text, then nothing until the turn is stopped
 //	long N           N words
 //	anything else    an echo
@@ -55,6 +58,8 @@ func (testModel) Stream(ctx context.Context, req model.Request, on func(model.De
 	}
 	word, rest, _ := strings.Cut(question, " ")
 	switch {
+	case last.Role == model.RoleTool && (word == "client" || word == "both"):
+		return resp, say("The client says: " + last.Content)
 	case last.Role == model.RoleTool:
 		return resp, say("East leads.")
 	case word == "chart" || word == "fail" || word == "form":
@@ -65,6 +70,15 @@ func (testModel) Stream(ctx context.Context, req model.Request, on func(model.De
 		resp.Calls = []model.Call{{ID: "call_1", Name: name, Arguments: json.RawMessage(`{"quarter":"2026Q3"}`), Raw: `{"quarter":"2026Q3"}`}}
 		resp.Finish = model.FinishToolCalls
 		return resp, nil
+	case word == "pay" || word == "client" || word == "both":
+		if word != "client" {
+			resp.Calls = append(resp.Calls, model.Call{ID: "call_pay", Name: "pay", Arguments: json.RawMessage(`{"quarter":"2026Q3"}`), Raw: `{"quarter":"2026Q3"}`})
+		}
+		if word != "pay" {
+			resp.Calls = append(resp.Calls, model.Call{ID: "call_read", Name: "read_selection", Arguments: json.RawMessage(`{"max":3}`), Raw: `{"max":3}`})
+		}
+		resp.Finish = model.FinishToolCalls
+		return resp, say("One moment.")
 	case word == "hold":
 		if err := say("Thinking"); err != nil {
 			return resp, err
@@ -134,8 +148,21 @@ func testTools(t testing.TB) []tool.Tool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pay, err := tool.New(tool.Spec{
+		Name: "pay", Description: "Pay.", Title: map[string]string{"": "Pay"},
+		Ask: func(context.Context, json.RawMessage) (*tool.Ask, error) {
+			return &tool.Ask{Prompt: "Pay for the quarter?", Severity: "warning"}, nil
+		},
+	}, func(_ context.Context, q quarter, out *tool.Out) error {
+		out.Remark("paid: %s", q.Quarter)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return []tool.Tool{
 		form,
+		pay,
 		make("show_sales", chart),
 		make("show_flaky", func(ctx context.Context, q quarter, out *tool.Out) error {
 			if runs.Add(1) == 1 {
@@ -194,7 +221,7 @@ func newRigOn(t testing.TB, st store.Store, change ...func(*Config)) *rig {
 	files := &testFiles{}
 	runner, err := turn.New(turn.Config{
 		Store: st, Model: testModel{}, Tools: tools, Registry: reg, Observer: metrics, Actions: actions,
-		Limits: turn.Limits{Coalesce: -1}, Files: files, OutFiles: files,
+		Limits: turn.Limits{Coalesce: -1}, Files: files, OutFiles: files, ClientTools: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,8 @@ type Turns interface {
 	Start(ctx context.Context, req turn.Request) (turn.Started, error)
 	Stop(ctx context.Context, owner store.Owner, msg string) (running bool, err error)
 	Rerun(ctx context.Context, req turn.BlockRequest) (turn.Started, error)
+	Supply(ctx context.Context, req turn.SupplyRequest) (turn.Started, error)
+	Waiting(ctx context.Context, owner store.Owner, msg string) (turn.Waiting, error)
 }
 
 // Config is what a server is made of. Runner, Actions, Store, Registry and Auth
@@ -231,6 +233,10 @@ func (s *server) table() []route {
 		{"GET", "/v1/conversations/{id}/messages", authenticated, s.getMessages},
 		{"GET", "/v1/conversations/{id}/events", authenticated, s.getFeed},
 		{"GET", "/v1/conversations/{id}/export", authenticated, s.getExport},
+		{"POST", "/v1/ai-sdk/chat", conversing, s.postSDK},
+		{"GET", "/v1/ai-sdk/chat/{id}/stream", authenticated, s.getSDKStream},
+		{"POST", "/v1/ai-sdk/chat/{id}/stop", authenticated, s.postSDKStop},
+		{"GET", "/v1/ai-sdk/chat/{id}/messages", authenticated, s.getSDKMessages},
 		{"POST", "/v1/assets", uploading, s.postAsset},
 		{"GET", "/v1/assets/{id}", authenticated, s.getAsset},
 		{"DELETE", "/v1/assets/{id}", authenticated, s.deleteAsset},
@@ -243,6 +249,7 @@ func (s *server) table() []route {
 		{"GET", "/healthz", public, s.getHealth},
 		{"GET", "/readyz", public, s.getReady},
 	}
+	routes = append(routes, s.aguiRoutes()...)
 	if s.Metrics != nil {
 		routes = append(routes, route{"GET", "/metrics", public, s.getMetrics})
 	}

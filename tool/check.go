@@ -25,7 +25,22 @@ type Check struct {
 // NewCheck compiles the check of a tool's arguments. It fails for a name that
 // models would refuse and for parameters that are not a valid JSON Schema of
 // type object. Missing parameters mean a tool without arguments.
-func NewCheck(spec Spec) (*Check, error) {
+func NewCheck(spec Spec) (*Check, error) { return newCheck(spec, block.CompileSchema) }
+
+// NewForeignCheck is NewCheck for a tool that somebody brought who is not
+// trusted. Of parameters whose check could go on for ever it checks only that
+// they are an object: bounded is false then.
+func NewForeignCheck(spec Spec) (c *Check, bounded bool, err error) {
+	c, err = newCheck(spec, block.CompileForeign)
+	if errors.Is(err, block.ErrUnbounded) {
+		spec.Parameters = json.RawMessage(`{"type":"object"}`)
+		c, err = newCheck(spec, block.CompileForeign)
+		return c, false, err
+	}
+	return c, true, err
+}
+
+func newCheck(spec Spec, compile func(name string, schema json.RawMessage) (*block.Schema, error)) (*Check, error) {
 	if !namePattern.MatchString(spec.Name) {
 		return nil, fmt.Errorf("tool %q: the name must be 1 to 64 of a-z, A-Z, 0-9, _ and -", spec.Name)
 	}
@@ -39,7 +54,7 @@ func NewCheck(spec Spec) (*Check, error) {
 	if top.Type != "object" {
 		return nil, fmt.Errorf(`tool %q: parameters must be a JSON Schema with "type": "object"`, spec.Name)
 	}
-	s, err := block.CompileSchema("tool/"+spec.Name, params)
+	s, err := compile("tool/"+spec.Name, params)
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: parameters: %w", spec.Name, err)
 	}

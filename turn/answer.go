@@ -244,7 +244,13 @@ func (s *state) remember(place int, failed bool) {
 	if s.Results == nil {
 		s.Results = make(map[string]result)
 	}
-	s.Results[callKey(sl.Question.Tool, sl.Question.Args)] = result{Told: *sl.Told, Failed: failed}
+	key := ""
+	if sl.Client != nil {
+		key = callKey(sl.Client.Name, sl.Client.Args)
+	} else {
+		key = callKey(sl.Question.Tool, sl.Question.Args)
+	}
+	s.Results[key] = result{Told: *sl.Told, Failed: failed}
 }
 
 // decide says what became of a question and what its block's state is then: the
@@ -333,7 +339,9 @@ func (t *run) proceed(ctx context.Context, first chan<- error, places []int) end
 	}
 	for _, i := range places {
 		out := outcome{failed: true}
-		if t.slots[i].Told == nil {
+		if c := t.slots[i].Client; c != nil {
+			out = outcome{told: *t.slots[i].Told, failed: c.Status != event.ToolOK, took: c.At.Sub(c.Asked)}
+		} else if t.slots[i].Told == nil {
 			out = t.approved(ctx, i)
 			t.tell(i, out.told)
 			t.save(context.WithoutCancel(ctx))
@@ -396,10 +404,17 @@ func (t *run) approved(ctx context.Context, place int) outcome {
 	return p.out
 }
 
-// answeredStep writes what a person decided, and what came of it, to the
-// trajectory.
+// answeredStep writes what a person decided or the client ran, and what came of
+// it, to the trajectory.
 func (t *run) answeredStep(place int, o outcome) {
 	q := t.slots[place].Question
+	if t.slots[place].Client != nil {
+		t.step(trajectory.Turn{
+			At: t.r.cfg.Now(), Calls: []trajectory.Call{o.record(t.call(t.slots[place].Call))},
+			Extra: map[string]any{"msg_id": t.message.ID, "cause": "client", "user": t.caller.User},
+		})
+		return
+	}
 	how := q.Status
 	if q.Answer != nil {
 		how = q.Answer.Action
@@ -412,8 +427,8 @@ func (t *run) answeredStep(place int, o outcome) {
 	})
 }
 
-// expire ends the questions of a paused turn that have fallen, and goes on with
-// it, without tools, when it waits for no other. It reports whether it did.
+// expire ends what a paused turn has waited for long enough, and goes on with
+// it, without tools, when it waits for nothing else. It reports whether it did.
 func (r *Runner) expire(ctx context.Context, msg string) (bool, error) {
 	m, err := r.cfg.Store.MessageOf(ctx, msg)
 	if err != nil {
@@ -441,10 +456,19 @@ func (r *Runner) expire(ctx context.Context, msg string) (bool, error) {
 	}
 	var places []int
 	for i := range s.Step {
-		q := s.Step[i].Question
-		if !q.open() || r.cfg.Now().Before(q.Expires) {
+		sl := &s.Step[i]
+		if !sl.open() || r.cfg.Now().Before(sl.expires()) {
 			continue
 		}
+		if sl.Client.open() {
+			told := "error: EXPIRED The application did not run the call in time."
+			sl.Told = &told
+			sl.Client.end(event.ToolCancelled, r.cfg.Now())
+			s.remember(i, true)
+			places = append(places, i)
+			continue
+		}
+		q := sl.Question
 		told := "error: EXPIRED The user did not answer in time; the call was not run."
 		s.Step[i].Told = &told
 		r.decide(ctx, m, q, event.QuestionExpired, answerState{}, nil, 0)

@@ -249,12 +249,19 @@ func (t *run) pause(ctx context.Context) ending {
 	return ending{reason: event.FinishPaused}
 }
 
-// endQuestions says of the questions at the given places what became of them.
+// endQuestions says of the questions and the client's calls at the given places
+// what became of them.
 func (t *run) endQuestions(places []int) error {
 	if err := t.out.EndText(); err != nil {
 		return err
 	}
 	for _, i := range places {
+		if c := t.slots[i].Client; c != nil {
+			if err := t.out.ToolEnd(c.ended(t.slots[i].Call)); err != nil {
+				return err
+			}
+			continue
+		}
 		q := t.slots[i].Question
 		if err := t.out.QuestionEnd(event.QuestionData{QuestionID: q.Block, Status: q.Status}); err != nil {
 			return err
@@ -266,11 +273,16 @@ func (t *run) endQuestions(places []int) error {
 	return nil
 }
 
-// dropQuestions ends the questions that are still open: the turn does not wait
-// for them any more.
+// dropQuestions ends the questions and the client's calls that are still open:
+// the turn does not wait for them any more.
 func (t *run) dropQuestions(ctx context.Context) error {
 	var open []int
 	for i := range t.slots {
+		if c := t.slots[i].Client; c.open() {
+			c.end(event.ToolCancelled, t.r.cfg.Now())
+			open = append(open, i)
+			continue
+		}
 		q := t.slots[i].Question
 		if !q.open() {
 			continue

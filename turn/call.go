@@ -56,6 +56,7 @@ type pending struct {
 	sink  *sink
 	block *emit.Block // announced by the spec
 	emit  bool        // it shows a block of the model's own; there is no tool
+	away  bool        // the client runs it
 	note  string      // for the model, about the announced block
 	began time.Time
 	run   bool // false when out is decided already
@@ -66,7 +67,7 @@ type pending struct {
 
 // runCalls runs the calls of one step: announced in their order, run as many
 // at once as allowed, finished as they are ready. Every call gets an outcome,
-// except those that wait for a person.
+// except those that wait for a person or the client.
 func (t *run) runCalls(ctx context.Context, calls []model.Call) []outcome {
 	list := make([]*pending, len(calls))
 	keys := make(map[string]int)
@@ -79,13 +80,17 @@ func (t *run) runCalls(ctx context.Context, calls []model.Call) []outcome {
 			t.slots[i].Same = &j
 		} else if p.run {
 			keys[p.key] = i
-			if ask = t.mustAsk(ctx, p); ask != nil {
+			if p.away {
+				p.run, p.held = false, true
+			} else if ask = t.mustAsk(ctx, p); ask != nil {
 				p.run, p.held = false, true
 			}
 		}
 		switch {
 		case ask != nil:
 			t.question(ctx, p, i, ask)
+		case p.held && p.same < 0:
+			t.askClient(p, i)
 		case p.held:
 		default:
 			t.toolStart(p)
@@ -127,9 +132,9 @@ func (t *run) runCalls(ctx context.Context, calls []model.Call) []outcome {
 	for i, p := range list {
 		switch {
 		case p.held:
-			p.out.told = waitingPlaceholder(t.slots[i].Question)
+			p.out.told = waitingPlaceholder(t.slots[i])
 			if p.same >= 0 {
-				p.out.told = waitingPlaceholder(t.slots[p.same].Question)
+				p.out.told = waitingPlaceholder(t.slots[p.same])
 			}
 		case p.run:
 			t.results[p.key] = result{p.out.told, p.out.failed}
@@ -169,6 +174,8 @@ func (t *run) prepare(ctx context.Context, c model.Call) *pending {
 		p.tool, p.spec = found, found.Spec()
 	} else if t.emitted != nil && c.Name == t.emitted.Name {
 		p.emit, p.spec, check, known = true, *t.emitted, t.r.emitCheck, true
+	} else if spec, its, ok := t.client.spec(c.Name); ok {
+		p.away, p.spec, check, known = true, spec, its, true
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -306,6 +313,9 @@ func (t *run) execute(ctx context.Context, p *pending) {
 	limit := p.spec.Timeout
 	if limit <= 0 {
 		limit = t.r.cfg.Limits.Tool
+	}
+	if state := t.appState(); state != nil {
+		ctx = tool.WithState(ctx, state)
 	}
 	toolCtx, cancel := context.WithTimeoutCause(ctx, limit, context.DeadlineExceeded)
 	defer cancel()

@@ -95,7 +95,8 @@ func (m *mortal) ResumeTurn(ctx context.Context, o store.Owner, msg string) erro
 // free for the next turn. A paused turn waits or is ended, and what was approved
 // is done once at most.
 func TestCrashAnywhere(t *testing.T) {
-	for _, what := range []string{"turn", "retry", "follow", "pause", "answer", "answer one of two", "reject", "stop"} {
+	for _, what := range []string{"turn", "retry", "follow", "pause", "answer", "answer one of two", "reject", "stop",
+		"client", "supply", "supply one of two", "stop before the client"} {
 		t.Run(what, func(t *testing.T) {
 			for n := 0; ; n++ {
 				if survived := crashAfter(t, n, what); survived || t.Failed() {
@@ -129,7 +130,7 @@ func crashAfter(t *testing.T, n int, what string) (survived bool) {
 		t.Fatal(err)
 	}
 	start := func(st store.Store, steps ...step) *turn.Runner {
-		r, err := turn.New(turn.Config{Store: st, Model: &script{steps: steps}, Tools: set, Registry: reg, Limits: turn.Limits{Coalesce: -1, Lease: 30 * time.Millisecond}})
+		r, err := turn.New(turn.Config{Store: st, Model: &script{steps: steps}, Tools: set, Registry: reg, ClientTools: true, Limits: turn.Limits{Coalesce: -1, Lease: 30 * time.Millisecond}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,20 +148,24 @@ func crashAfter(t *testing.T, n int, what string) (survived bool) {
 		list = append(list, pay("c2", "Ann", 50))
 	case "answer one of two":
 		list = append(list, pay("c2", "Ann", 50), pay("c3", "Bob", 60))
+	case "client", "supply", "stop before the client":
+		list = append(list, selected("c2", "Sample"))
+	case "supply one of two":
+		list = append(list, selected("c2", "Sample"), pay("c3", "Ann", 50))
 	}
 	mort := &mortal{Store: disk}
 	mort.left.Store(1 << 20)
-	first := what == "turn" || what == "pause"
+	first := what == "turn" || what == "pause" || what == "client"
 	if first {
 		mort.left.Store(int32(n))
 	}
 	old := start(mort, step{text: "Look: ", calls: list}, step{text: "East leads."})
-	s, err := old.Start(ctx, turn.Request{Owner: alice, Text: "sales?"})
+	s, err := old.Start(ctx, turn.Request{Owner: alice, Text: "sales?", Tools: []turn.ClientTool{selection}})
 	idle(old)
 	var asked []block.Block
 	if !first {
 		m, merr := disk.Message(ctx, alice, s.Msg)
-		if merr != nil || len(m.Blocks) < 3 {
+		if merr != nil || len(m.Blocks) < 2 {
 			t.Fatalf("%+v, %v", m, merr)
 		}
 		asked = questions(event.State{Blocks: m.Blocks})
@@ -183,7 +188,9 @@ func crashAfter(t *testing.T, n int, what string) (survived bool) {
 			err = answer("approve")
 		case "reject":
 			err = answer("reject")
-		case "stop":
+		case "supply", "supply one of two":
+			_, err = old.Supply(ctx, turn.SupplyRequest{Owner: alice, Msg: s.Msg, Results: []turn.ClientResult{{Call: "c2", Content: "A1"}}})
+		case "stop", "stop before the client":
 			_, err = old.Stop(ctx, alice, s.Msg)
 		}
 		idle(old)
@@ -220,7 +227,12 @@ func crashAfter(t *testing.T, n int, what string) (survived bool) {
 			t.Errorf("%d writes: the %s changed the turn: %s, %s", n, what, m.Status, m.Exchange)
 		case what == "pause" && (m.Status == event.StatusPaused) != (len(questions(event.State{Blocks: m.Blocks})) > 0 && m.Err == nil):
 			t.Errorf("%d writes: %s with %d blocks", n, m.Status, len(m.Blocks))
+		case what == "client" && (m.Status == event.StatusPaused) != (slices.ContainsFunc(m.Tools, runsAway) && m.Err == nil):
+			t.Errorf("%d writes: %s with %+v", n, m.Status, m.Tools)
 		case m.Status != event.StatusPaused:
+			if slices.ContainsFunc(m.Tools, runsAway) {
+				t.Errorf("%d writes: the turn has ended, a call of the client runs: %+v", n, m.Tools)
+			}
 			if _, err := disk.TurnState(ctx, m.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%d writes: the turn has ended, its state stays: %v", n, err)
 			}
@@ -240,11 +252,21 @@ func crashAfter(t *testing.T, n int, what string) (survived bool) {
 				}
 				idle(next)
 			}
+			w, err := next.Waiting(ctx, alice, m.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range w.Calls {
+				if _, err := next.Supply(ctx, turn.SupplyRequest{Owner: alice, Msg: m.ID, Results: []turn.ClientResult{{Call: c.ID, Content: "A1"}}}); err != nil {
+					t.Errorf("%d writes: supply: %v", n, err)
+				}
+				idle(next)
+			}
 			if m, err = disk.Message(ctx, alice, m.ID); err != nil || m.Status != event.StatusDone {
 				t.Errorf("%d writes: %s after the answer, %v", n, m.Status, err)
 			}
 			agree(t, disk, n, m)
-			if paid = b.list(); !strings.Contains(paid, "50 to Ann") {
+			if paid = b.list(); len(questions(event.State{Blocks: m.Blocks})) > 0 && !strings.Contains(paid, "50 to Ann") {
 				t.Errorf("%d writes: paid %s", n, paid)
 			}
 		}
@@ -258,6 +280,9 @@ func crashAfter(t *testing.T, n int, what string) (survived bool) {
 	}
 	return survived
 }
+
+// runsAway reports whether a call waits for the client.
+func runsAway(a event.ToolActivity) bool { return a.Client && a.Status == event.ToolRunning }
 
 // agree expects a message's log to be lawful and over, and its record to say
 // the same.

@@ -31,7 +31,11 @@ const maxRetryWait = 30 * time.Second
 // converse is the body of a turn's first group.
 func (t *run) converse(ctx context.Context, first chan<- error) ending {
 	t.traj.System(t.began, t.r.system(t.reports, t.cards.prompt()))
-	t.traj.User(t.began, lastUser(t.history), map[string]any{"msg_id": t.message.Parent})
+	asked := map[string]any{"msg_id": t.message.Parent}
+	if said := t.application(); said != nil {
+		asked["application"] = said
+	}
+	t.traj.User(t.began, lastUser(t.history), asked)
 	err := t.out.Start(event.StartData{
 		ConversationID: t.message.Conversation, UserMessageID: t.message.Parent, TS: t.began.UnixMilli(), Model: t.message.Model,
 	})
@@ -50,7 +54,7 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 }
 
 // loop asks the model, runs its calls and asks again, until it has answered or
-// waits for a person.
+// waits for a person or for the client.
 func (t *run) loop(ctx context.Context) ending {
 	system := t.r.system(t.reports, t.cards.prompt())
 	limits := t.r.cfg.Limits
@@ -217,7 +221,7 @@ func (t *run) ask(ctx context.Context, system string, offered []model.ToolSpec, 
 		if final && len(offered) > 0 {
 			req.ToolChoice = model.ToolNone
 		}
-		req.Messages = append([]model.Message{{Role: model.RoleSystem, Content: system}}, fit(turnsOf(slices.Concat(t.history, t.exchange)), room)...)
+		req.Messages = append([]model.Message{{Role: model.RoleSystem, Content: system}}, fit(turnsOf(slices.Concat(t.briefed(), t.exchange)), room)...)
 		shown := false
 		began := time.Now()
 		write := t.out.Text

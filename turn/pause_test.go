@@ -279,6 +279,21 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// What nobody answered before the turn was stopped was not done, and the model of
+// the next turn is told so.
+func TestStoppedQuestionIsTold(t *testing.T) {
+	var b bank
+	r := newRig(t, turn.Config{}, []tool.Tool{b.tool(t)}, calls(pay("c1", "Ann", 50)), step{text: "Next."})
+	s, _, _ := r.ask("pay Ann")
+	if ran, err := r.runner.Stop(t.Context(), alice, s.Msg); !ran || err != nil {
+		t.Fatalf("stop: %v, %v", ran, err)
+	}
+	r.wait(r.start(turn.Request{Conversation: s.Conversation, Text: "and now?"}))
+	if told := r.lastTold(); len(told) != 1 || !strings.Contains(told[0], "had not answered; the call was not run") {
+		t.Errorf("told %q", told)
+	}
+}
+
 func TestAskUser(t *testing.T) {
 	ask := call("c1", "ask_user", `{"question":"Which quarter?","options":["Q2","Q3"],"other":true}`)
 	free := call("c1", "ask_user", `{"question":"Why?"}`)

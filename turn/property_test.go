@@ -22,9 +22,9 @@ import (
 
 // TestPausesAreLawful plays random turns that pause, with random answers,
 // follow-ups, stops, expiries and restarts, and expects of every log what no
-// single case can show: it is lawful, its questions begin and end once, it is
-// paused exactly while one is open, its record says the same, and no payment
-// was made that was not approved.
+// single case can show: it is lawful, its questions and the client's calls begin
+// and end once, it is paused exactly while one is open, its record says the same,
+// and no payment was made that was not approved.
 func TestPausesAreLawful(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -58,6 +58,8 @@ func play(t *testing.T, rnd *rand.Rand) {
 				switch id := fmt.Sprintf("c%d", i); rnd.IntN(4) {
 				case 0:
 					cs = append(cs, call(id, "show_sales", `{"quarter":"2026Q3"}`))
+				case 2:
+					cs = append(cs, selected(id, "Sample "+id))
 				case 1:
 					cs = append(cs, call(id, "ask_user", `{"question":"Which?","options":["a","b"]}`))
 				default:
@@ -71,7 +73,7 @@ func play(t *testing.T, rnd *rand.Rand) {
 	}
 	start := func() *turn.Runner {
 		r, err := turn.New(turn.Config{
-			Store: disk, Model: &script{steps: slices.Concat(steps(), steps(), steps(), steps())}, Tools: set, Registry: reg, AskUser: true,
+			Store: disk, Model: &script{steps: slices.Concat(steps(), steps(), steps(), steps())}, Tools: set, Registry: reg, AskUser: true, ClientTools: true,
 			Limits: turn.Limits{Coalesce: -1}, Now: func() time.Time { return time.Unix(0, now.Load()) },
 		})
 		if err != nil {
@@ -85,7 +87,7 @@ func play(t *testing.T, rnd *rand.Rand) {
 		}
 	}
 	r := start()
-	s, err := r.Start(t.Context(), turn.Request{Owner: alice, Text: "go"})
+	s, err := r.Start(t.Context(), turn.Request{Owner: alice, Text: "go", Tools: []turn.ClientTool{selection}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +103,10 @@ func play(t *testing.T, rnd *rand.Rand) {
 			if q.State == nil {
 				open = append(open, q)
 			}
+		}
+		w, err := r.Waiting(t.Context(), alice, m.ID)
+		if err != nil {
+			t.Fatal(err)
 		}
 		switch n := rnd.IntN(12); {
 		case n == 0:
@@ -118,6 +124,12 @@ func play(t *testing.T, rnd *rand.Rand) {
 				}
 				return f.Out(ctx, "x", nil, nil).Code(block.Code{Lang: "go", Source: "1"})
 			})
+		case len(w.Calls) > 0 && (len(open) == 0 || n <= 8):
+			var results []turn.ClientResult
+			for _, c := range w.Calls[:1+rnd.IntN(len(w.Calls))] {
+				results = append(results, turn.ClientResult{Call: c.ID, Content: "A1", Failed: rnd.IntN(4) == 0})
+			}
+			_, err = r.Supply(t.Context(), turn.SupplyRequest{Owner: alice, Msg: m.ID, Results: results})
 		case len(open) > 0:
 			q := open[rnd.IntN(len(open))]
 			req := turn.AnswerRequest{Owner: alice, Msg: m.ID, Block: q.ID, Action: tool.Reject}
@@ -181,9 +193,26 @@ func lawful(t *testing.T, st store.Store, m store.Message) {
 				t.Errorf("%s ends and is not open", ev.Block)
 			}
 			delete(open, ev.Block)
+		case event.ClientToolCall, event.ToolCallEnd:
+			var d event.ToolCallData
+			if err := json.Unmarshal(ev.Data, &d); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case ev.Type == event.ClientToolCall:
+				if asked[d.ToolCallID] {
+					t.Errorf("%s is called twice", d.ToolCallID)
+				}
+				open[d.ToolCallID], asked[d.ToolCallID] = true, true
+			case d.Client:
+				if !open[d.ToolCallID] {
+					t.Errorf("%s ends and is not open", d.ToolCallID)
+				}
+				delete(open, d.ToolCallID)
+			}
 		case event.Done, event.Error:
 			if s := f.State(); (s.Status == event.StatusPaused) != (len(open) > 0) {
-				t.Errorf("at %d the message is %s with %d open questions", ev.Seq, s.Status, len(open))
+				t.Errorf("at %d the message is %s with %d open questions and calls", ev.Seq, s.Status, len(open))
 			}
 		}
 	}

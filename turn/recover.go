@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/inlay-ui/inlay/block"
@@ -215,6 +216,9 @@ func (r *Runner) endGroup(ctx context.Context, out *emit.Stream, l leftover, was
 		if err := l.endQuestions(out, was.Blocks, r.cfg.Now()); err != nil {
 			return err
 		}
+		if err := l.endCalls(out, was.Tools, r.cfg.Now()); err != nil {
+			return err
+		}
 	}
 	st, err := out.Settle(ctx, block.Error{Code: block.CodeInterrupted, Message: cause.Message, Retryable: true})
 	if err != nil {
@@ -301,6 +305,30 @@ func (l *leftover) endQuestions(out *emit.Stream, blocks []block.Block, now time
 			if err := out.State(b.ID, q.State, q.Rev); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// endCalls writes what became of the calls that the client was asked to run, as
+// far as the log does not say so. Those that it has not answered are cancelled,
+// also those that the state does not know of yet.
+func (l *leftover) endCalls(out *emit.Stream, calls []event.ToolActivity, now time.Time) error {
+	for _, a := range calls {
+		if !a.Client || a.Status != event.ToolRunning {
+			continue
+		}
+		c := &clientCall{Name: a.Name, Asked: now}
+		if l.state != nil {
+			if i := slices.IndexFunc(l.state.Step, func(sl slot) bool { return sl.Call == a.ID && sl.Client != nil }); i >= 0 {
+				c = l.state.Step[i].Client
+			}
+		}
+		if c.open() {
+			c.end(event.ToolCancelled, now)
+		}
+		if err := out.ToolEnd(c.ended(a.ID)); err != nil {
+			return err
 		}
 	}
 	return nil

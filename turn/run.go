@@ -31,6 +31,7 @@ type run struct {
 	caller  tool.Caller
 	caps    block.Caps // of the stream that started the group
 	emitted *tool.Spec // of emit_ui_block; nil when it is not offered
+	client  *client    // what the client has brought
 	out     *emit.Stream
 	began   time.Time
 	// last is the message's last seq before the group.
@@ -61,7 +62,7 @@ type run struct {
 
 	saving sync.Mutex // held while the state is stored
 
-	mu    sync.Mutex // guards traj, noted and slots
+	mu    sync.Mutex // guards traj, noted, slots and the state of the client
 	slots []slot     // the results of the step that runs
 	traj  *trajectory.Builder
 	noted bool // the trajectory grew
@@ -76,8 +77,9 @@ type ending struct {
 }
 
 // newRun is the run of a new message.
-func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps, session *emit.Session) *run {
+func (r *Runner) newRun(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps, session *emit.Session, brought *client) *run {
 	t := r.empty(lease, m, caller, caps)
+	t.client = brought
 	t.traj = trajectory.NewBuilder(m.ID, m.Conversation, t.agent())
 	cfg := r.stream(lease, caps, session)
 	cfg.Started = t.began
@@ -108,7 +110,7 @@ func (r *Runner) newGroup(ctx context.Context, lease store.Lease, last uint64, m
 
 func (r *Runner) empty(lease store.Lease, m store.Message, caller tool.Caller, caps block.Caps) *run {
 	t := &run{
-		r: r, lease: lease, message: m, caller: caller, caps: caps,
+		r: r, lease: lease, message: m, caller: caller, caps: caps, client: &client{},
 		log:     r.cfg.Logger.With("msg", m.ID, "group", lease.Group),
 		began:   r.cfg.Now(),
 		results: make(map[string]result),
@@ -361,7 +363,7 @@ func (t *run) finish(e ending) event.Status {
 	}
 	usage := usageOf(t.usage)
 	t.message.Blocks, t.message.Seq = st.Blocks, st.Seq+1
-	t.message.Tools = withCalls(t.message.Tools, st.Tools)
+	t.message.Tools = withCalls(slices.Clone(t.message.Tools), st.Tools)
 	if !t.follow {
 		t.message.Reasoning = st.Reasoning
 		t.message.Status, t.message.FinishReason, t.message.Usage, t.message.Err = status, e.reason, usage, e.err
@@ -399,7 +401,7 @@ func (t *run) said(ctx context.Context, status event.Status, blocks []block.Bloc
 	if status != event.StatusPaused {
 		said = t.state().cut(blocks, t.r.cardSource(ctx, t.message.Owner))
 	}
-	raw, err := json.Marshal(said)
+	raw, err := json.Marshal(t.cards.withNotes(said))
 	if err != nil {
 		t.log.Error("encode exchange", "err", err)
 		return nil
@@ -425,8 +427,11 @@ func (t *run) store(ctx context.Context) {
 // has forgotten the turn knows its own only.
 func withCalls(recorded, folded []event.ToolActivity) []event.ToolActivity {
 	for _, f := range folded {
-		if !slices.ContainsFunc(recorded, func(r event.ToolActivity) bool { return r.ID == f.ID }) {
+		i := slices.IndexFunc(recorded, func(r event.ToolActivity) bool { return r.ID == f.ID })
+		if i < 0 {
 			recorded = append(recorded, f)
+		} else {
+			recorded[i] = f // one that the client ran has ended
 		}
 	}
 	return recorded

@@ -64,6 +64,8 @@ type Config struct {
 	OutFiles tool.Files
 	// AskUser offers the model a tool by which it asks the person a question.
 	AskUser bool
+	// ClientTools lets clients bring tools that they run themselves.
+	ClientTools bool
 	// Destinations is where the blocks of answers may lead. The zero value lets
 	// none of them lead anywhere.
 	Destinations block.Destinations
@@ -204,6 +206,9 @@ func (t *run) specs() []tool.Spec {
 	if t.emitted != nil {
 		offer(*t.emitted)
 	}
+	for _, own := range t.client.tools {
+		offer(own.spec())
+	}
 	return specs
 }
 
@@ -230,6 +235,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	num(&l.Attachments, 10)
 	num(&l.Attempts, 3)
+	num(&l.ClientTools, 32)
+	num(&l.ClientToolBytes, 16<<10)
+	num(&l.ClientContextBytes, 64<<10)
 	dur(&l.Turn, 5*time.Minute)
 	dur(&l.Tool, 30*time.Second)
 	dur(&l.Coalesce, 30*time.Millisecond)
@@ -274,6 +282,10 @@ func (r *Runner) start(ctx context.Context, req Request) (Started, error) {
 	if r.isClosing() {
 		return Started{}, &Error{Code: CodeShuttingDown, Message: "The server is shutting down.", Retryable: true}
 	}
+	brought, err := r.bring(req.Tools, req.Context, req.State)
+	if err != nil {
+		return Started{}, err
+	}
 	b, path, files, err := r.plan(ctx, req)
 	if err != nil {
 		return Started{}, err
@@ -300,7 +312,7 @@ func (r *Runner) start(ctx context.Context, req Request) (Started, error) {
 	}
 	started := Started{Msg: msg, Conversation: b.Conversation.ID, User: b.Assistant.Parent, Group: lease.Group}
 
-	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps, r.session(path))
+	t := r.newRun(lease, b.Assistant, req.Caller, req.Caps, r.session(path), brought)
 	t.given = req.History
 	if b.User != nil {
 		path = append(path, *b.User)

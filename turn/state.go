@@ -43,6 +43,11 @@ type state struct {
 	History []model.Message `json:"history,omitempty"`
 	// Lang is the language of the person.
 	Lang string `json:"lang,omitempty"`
+	// Tools, Context and App, the application's state, are what the client has
+	// brought.
+	Tools   []ClientTool    `json:"tools,omitempty"`
+	Context []ContextEntry  `json:"context,omitempty"`
+	App     json.RawMessage `json:"app,omitempty"`
 	// Written is how much of the message Exchange accounts for, where its text
 	// has cards, and Notes what the model is yet to be told of them.
 	Written *written `json:"written,omitempty"`
@@ -64,6 +69,19 @@ type slot struct {
 	// one's too.
 	Same     *int      `json:"same,omitempty"`
 	Question *question `json:"question,omitempty"`
+	// Client is of a call that the client runs.
+	Client *clientCall `json:"client,omitempty"`
+}
+
+// open reports whether the turn waits for the result.
+func (sl slot) open() bool { return sl.Question.open() || sl.Client.open() }
+
+// expires is when the turn waits no more for a result that is open.
+func (sl slot) expires() time.Time {
+	if sl.Client.open() {
+		return sl.Client.Expires
+	}
+	return sl.Question.Expires
 }
 
 // question is what a person was asked about a call.
@@ -105,7 +123,11 @@ func digest(name string, args json.RawMessage) string {
 
 // waitingPlaceholder is the result of a call in the eyes of the turns that
 // come while it waits.
-func waitingPlaceholder(q *question) string {
+func waitingPlaceholder(sl slot) string {
+	q := sl.Question
+	if sl.Client != nil {
+		return fmt.Sprintf("Not run yet: the application was asked to run it at %s and has not said what came of it.", sl.Client.Asked.UTC().Format(time.RFC3339))
+	}
 	if q == nil {
 		return "error: CANCELLED The call was not run."
 	}
@@ -118,40 +140,41 @@ func waitingPlaceholder(q *question) string {
 
 // results appends the results of the step to the exchange, in the order of the
 // calls. What has none gets the words of missing.
-func (s *state) results(missing func(*question) string) []model.Message {
+func (s *state) results(missing func(slot) string) []model.Message {
 	out := append([]model.Message(nil), s.Exchange...)
 	for _, sl := range s.Step {
 		told := ""
 		if sl.Same != nil && *sl.Same < len(s.Step) {
 			told = sameCall
-			sl.Told, sl.Question = s.Step[*sl.Same].Told, s.Step[*sl.Same].Question
+			first := s.Step[*sl.Same]
+			sl.Told, sl.Question, sl.Client = first.Told, first.Question, first.Client
 		}
 		if sl.Told != nil {
 			told += *sl.Told
 		} else {
-			told += missing(sl.Question)
+			told += missing(sl)
 		}
 		out = append(out, model.Message{Role: model.RoleTool, CallID: sl.Call, Content: told})
 	}
 	return out
 }
 
-// waits reports whether a question is still open.
+// waits reports whether a question or a call of the client is still open.
 func (s *state) waits() bool {
 	for _, sl := range s.Step {
-		if sl.Question.open() {
+		if sl.open() {
 			return true
 		}
 	}
 	return false
 }
 
-// expires is when the first open question falls.
+// expires is when the first of what is open falls.
 func (s *state) expires() time.Time {
 	var first time.Time
 	for _, sl := range s.Step {
-		if sl.Question.open() && (first.IsZero() || sl.Question.Expires.Before(first)) {
-			first = sl.Question.Expires
+		if sl.open() && (first.IsZero() || sl.expires().Before(first)) {
+			first = sl.expires()
 		}
 	}
 	return first
@@ -160,8 +183,11 @@ func (s *state) expires() time.Time {
 // cut is the exchange of a turn that ended here: every call has a result, and
 // what the model had begun to say is kept.
 func (s *state) cut(blocks []block.Block, source func(b block.Block) string) []model.Message {
-	said := s.results(func(q *question) string {
-		if q.open() {
+	said := s.results(func(sl slot) string {
+		switch {
+		case sl.Client != nil: // without a result it is open, or was until now
+			return "error: CANCELLED The application had not run the call when the answer ended."
+		case sl.Question != nil && (sl.Question.open() || sl.Question.Status == event.QuestionCancelled):
 			return "error: CANCELLED The user was asked first and had not answered; the call was not run."
 		}
 		return "error: INTERRUPTED The call was interrupted and may or may not have run."
@@ -210,6 +236,7 @@ func (t *run) state() *state {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return &state{
+		Tools: t.client.tools, Context: t.client.context, App: t.client.state,
 		V: stateVersion, Exchange: t.exchange, Step: slices.Clone(t.slots), Steps: t.steps, Calls: t.calls, Bytes: t.bytes, Usage: t.usage,
 		Results: t.results, Bad: t.bad, Barred: t.barred, Named: t.named, Reports: t.reports, History: t.given, Lang: t.caller.Lang,
 		Written: t.wrote, Notes: t.cards.noted(),
@@ -221,6 +248,7 @@ func (t *run) restore(s *state) {
 	t.exchange, t.slots, t.steps, t.calls, t.bytes, t.usage = s.Exchange, s.Step, s.Steps, s.Calls, s.Bytes, s.Usage
 	t.reports, t.given, t.wrote = s.Reports, s.History, s.Written
 	t.cards.resume(s.Written, s.Notes)
+	t.client = t.r.rebring(s)
 	maps.Copy(t.results, s.Results)
 	maps.Copy(t.bad, s.Bad)
 	maps.Copy(t.barred, s.Barred)
@@ -239,7 +267,8 @@ func (t *run) save(ctx context.Context) {
 
 func (t *run) put(ctx context.Context, s *state, paused bool) error {
 	if !paused {
-		s.History = nil // only who goes on with the turn needs it
+		// Only who goes on with the turn needs these.
+		s.History, s.Tools, s.Context, s.App = nil, nil, nil, nil
 	}
 	t.saved = true
 	return t.r.putState(ctx, t.message, s, paused)

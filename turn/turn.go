@@ -50,6 +50,13 @@ type Limits struct {
 	// Attempts is how often a model call is tried before anything was shown.
 	// Default 3.
 	Attempts int
+	// ClientTools is how many tools a client may bring, ClientToolBytes bounds the
+	// description and parameters of one. Default 32 and 16 KiB.
+	ClientTools     int
+	ClientToolBytes int
+	// ClientContextBytes bounds what the client's application says: its context
+	// and its state together. Default 64 KiB.
+	ClientContextBytes int
 	// Coalesce is the time text deltas are gathered after the first one.
 	// Negative switches it off. Default 30 ms.
 	Coalesce time.Duration
