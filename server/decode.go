@@ -17,28 +17,9 @@ import (
 // decode reads a JSON body strictly into v, a pointer to a struct. With
 // optional, an empty body leaves v as it is.
 func decode(r *http.Request, v any, optional bool) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			return &answer{
-				status: http.StatusRequestEntityTooLarge, code: codeTooLarge,
-				message: "The request is too large.", details: map[string]any{"limit": large.Limit},
-			}
-		}
-		return &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body did not arrive whole.", err: err}
-	}
-	if optional && len(bytes.TrimSpace(body)) == 0 {
-		return nil
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &answer{
-			status: http.StatusUnsupportedMediaType, code: codeUnsupportedMedia,
-			message: "The request body must be application/json.",
-		}
-	}
-	if !utf8.Valid(body) {
-		return &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body is not UTF-8."}
+	body, err := payload(r, optional)
+	if err != nil || body == nil {
+		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
@@ -52,6 +33,34 @@ func decode(r *http.Request, v any, optional bool) error {
 		}
 	}
 	return nil
+}
+
+// payload reads a body that is to be JSON. With optional, an empty one is nil.
+func payload(r *http.Request, optional bool) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return nil, &answer{
+				status: http.StatusRequestEntityTooLarge, code: codeTooLarge,
+				message: "The request is too large.", details: map[string]any{"limit": large.Limit},
+			}
+		}
+		return nil, &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body did not arrive whole.", err: err}
+	}
+	if optional && len(bytes.TrimSpace(body)) == 0 {
+		return nil, nil
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, &answer{
+			status: http.StatusUnsupportedMediaType, code: codeUnsupportedMedia,
+			message: "The request body must be application/json.",
+		}
+	}
+	if !utf8.Valid(body) {
+		return nil, &answer{status: http.StatusBadRequest, code: codeInvalidJSON, message: "The request body is not UTF-8."}
+	}
+	return body, nil
 }
 
 // decodeError words an error of encoding/json.

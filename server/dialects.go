@@ -32,6 +32,15 @@ var spoken = map[string]func(*http.Request) (string, error){
 	"/v1/chat/blocks/{blockId}/refresh": asked,
 	"/v1/messages/{id}/events":          asked,
 	"/v1/messages/{id}/cards":           in(cards.Name),
+	"/v1/ag-ui":                         in(agui.Name),
+	"/v1/ag-ui/connect":                 in(agui.Name),
+	"/v1/copilotkit":                    in(agui.Name),
+	"/v1/copilotkit/agent/{id}/run":     in(agui.Name),
+	"/v1/copilotkit/agent/{id}/connect": in(agui.Name),
+	"/v1/ai-sdk/chat":                   in(aisdk.Name),
+	"/v1/ai-sdk/chat/{id}/stream":       in(aisdk.Name),
+	"/v1/ai-sdk/chat/{id}/messages":     in(aisdk.Name),
+	"/v1/ai-sdk/chat/{id}/stop":         in(aisdk.Name),
 }
 
 // speaks names the dialect that a route answers a request in; "" is our own.

@@ -1,12 +1,18 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -110,6 +116,91 @@ func (s *server) callMessage(ctx context.Context, o store.Owner, dialect, conver
 	}
 }
 
+// foreignFile is a file within a message of a client's.
+type foreignFile struct{ url, mediaType, name string }
+
+// take makes of a message's files what belongs to it here: those that came with
+// it are stored as the user's own, those that are stored already are found by
+// their address, and all others are links in the text, which nobody fetches.
+func (s *server) take(r *http.Request, field string, files []foreignFile) (ids []string, links string, err error) {
+	var lines []string
+	for i, f := range files {
+		at := map[string]any{"field": fmt.Sprintf("%s.%d", field, i)}
+		if body, ok := strings.CutPrefix(f.url, "data:"); ok {
+			if s.Files == nil {
+				return nil, "", invalid("Files are not taken here.", at)
+			}
+			if most := s.uploads().MaxFiles; len(ids) >= most {
+				return nil, "", invalid("The message has too many files.", map[string]any{"field": field, "limit": most})
+			}
+			kind, content, err := dataURL(body)
+			if err != nil {
+				return nil, "", invalid("The file could not be read.", at)
+			}
+			a, err := s.Files.Upload(r.Context(), callOf(r).owner, nameOfFile(f.name, cmp.Or(kind, f.mediaType)), content)
+			if err != nil {
+				return nil, "", s.assetError("upload", err)
+			}
+			ids = append(ids, a.ID)
+			continue
+		}
+		u, err := url.Parse(f.url)
+		if err != nil {
+			return nil, "", invalid("The address of a file is malformed.", at)
+		}
+		if asset, ok := strings.CutPrefix(u.Path, "/v1/assets/"); ok && (u.Host == "" || u.Host == r.Host) {
+			if asset, _, _ = strings.Cut(asset, "/"); isOwn("a", asset) {
+				ids = append(ids, asset)
+				continue
+			}
+		}
+		if u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			return nil, "", invalid("A file is a data URL, one of the user's own files or a web address.", at)
+		}
+		name := cmp.Or(strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) || strings.ContainsRune("[]()\\<>", r) {
+				return ' '
+			}
+			return r
+		}, f.name), u.Host)
+		lines = append(lines, "["+name+"](<"+u.String()+">)")
+	}
+	return ids, strings.Join(lines, "\n"), s.attachments(ids)
+}
+
+// dataURL reads what follows the scheme of a data URL.
+func dataURL(body string) (kind string, content io.Reader, err error) {
+	head, data, ok := strings.Cut(body, ",")
+	if !ok {
+		return "", nil, errors.New("a data URL without data")
+	}
+	if kind, ok = strings.CutSuffix(head, ";base64"); ok {
+		return kind, base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), nil
+	}
+	plain, err := url.PathUnescape(data)
+	return head, strings.NewReader(plain), err
+}
+
+// nameOfFile is what a file is called that came without a name.
+func nameOfFile(name, kind string) string {
+	if name != "" {
+		return name
+	}
+	kind, _, _ = mime.ParseMediaType(kind)
+	if known, err := mime.ExtensionsByType(kind); err == nil && len(known) > 0 {
+		return "file" + slices.Min(known)
+	}
+	return "file"
+}
+
+// withLinks is a text with links after it.
+func withLinks(text, links string) string {
+	if text == "" || links == "" {
+		return text + links
+	}
+	return text + "\n\n" + links
+}
+
 // written returns the message of a conversation that is being written now: its
 // running turn, or the last message while something is appended to it. Empty for
 // none.
@@ -157,26 +248,34 @@ func (s *server) answerOf(ctx context.Context, o store.Owner, c store.Conversati
 // client that has read of another message than the one that runs now names it,
 // so that a stop that comes late stops nothing else.
 func (s *server) stopThread(w http.ResponseWriter, r *http.Request, dialect, name, message string) error {
-	o := callOf(r).owner
-	c, err := s.thread(r.Context(), o, dialect, name)
+	running, err := s.haltThread(r, dialect, name, message)
 	if err != nil {
 		return err
-	}
-	msg, err := s.written(r.Context(), c)
-	if err != nil {
-		return err
-	}
-	if msg == "" {
-		msg = c.Leaf // it may be paused
-	}
-	running := false
-	if msg != "" && (message == "" || message == msg) {
-		if running, err = s.Runner.Stop(r.Context(), o, msg); err != nil {
-			return wrap("stop", err)
-		}
 	}
 	if !running {
 		return writeJSON(w, http.StatusOK, map[string]string{"status": "done"})
 	}
 	return writeJSON(w, http.StatusAccepted, map[string]string{"status": "stopping"})
+}
+
+// haltThread is stopThread without its answer: whether there was something to
+// stop.
+func (s *server) haltThread(r *http.Request, dialect, name, message string) (running bool, err error) {
+	o := callOf(r).owner
+	c, err := s.thread(r.Context(), o, dialect, name)
+	if err != nil {
+		return false, err
+	}
+	msg, err := s.written(r.Context(), c)
+	if err != nil {
+		return false, err
+	}
+	if msg == "" {
+		msg = c.Leaf // it may be paused
+	}
+	if msg == "" || message != "" && message != msg {
+		return false, nil
+	}
+	running, err = s.Runner.Stop(r.Context(), o, msg)
+	return running, wrap("stop", err)
 }

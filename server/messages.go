@@ -96,6 +96,16 @@ func (s *server) getMessage(w http.ResponseWriter, r *http.Request) error {
 type reading struct {
 	msg, conversation string
 	after             uint64
+	// follow says that the reader has the message up to there, and takes what
+	// was added to it as a stream of its own; rest that it goes on with the
+	// stream that it was reading, in a dialect whose clients begin anew unless
+	// they say so.
+	follow, rest bool
+	// acted is a message in which somebody did something: its blocks are sent as
+	// they are now, which the log may not know. again is the block with which it
+	// was done before, which is sent once more.
+	acted *store.Message
+	again string
 }
 
 func (at *reading) name(h http.Header) {

@@ -31,6 +31,9 @@ func (s *server) reader(r *http.Request, at *reading) (wire.Encoder, error) {
 	name := cmp.Or(callOf(r).dialect, native.Name)
 	view := s.view(r, name)
 	view.Version = r.URL.Query().Get("version")
+	if err := variant(r, &view); err != nil {
+		return nil, err
+	}
 	enc, err := dialects[name](view, wire.Run{Msg: at.msg, Conversation: at.conversation})
 	if err != nil {
 		return nil, invalid("The dialect has no such version.", map[string]any{"field": "version", "reason": err.Error()})
@@ -71,8 +74,15 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, at *reading) err
 	if !enc.Stateless() {
 		from = 0
 	}
-	if whole, ok := enc.(wire.WholeReplayer); ok && whole.WholeReplay() {
+	if whole, ok := enc.(wire.WholeReplayer); ok && whole.WholeReplay() && !at.rest && !at.follow {
 		had = 0
+	}
+	follow := func() error { return nil }
+	if f, ok := enc.(wire.Follower); ok && at.follow {
+		follow = func() error {
+			follow = func() error { return nil }
+			return out.Append(f.Follow)
+		}
 	}
 	var spare []byte
 	begin := func(dst []byte) ([]byte, error) { return enc.Begin(dst, nil) }
@@ -94,11 +104,40 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, at *reading) err
 			}
 			continue
 		}
+		if err := follow(); err != nil {
+			return ended(ctx, out, err)
+		}
 		if err := out.Append(func(dst []byte) ([]byte, error) { return enc.Append(dst, ev) }); err != nil {
 			return ended(ctx, out, err)
 		}
 	}
+	if err := follow(); err != nil {
+		return ended(ctx, out, err)
+	}
+	if at.acted != nil {
+		if err := out.Append(func(dst []byte) ([]byte, error) { return s.updated(ctx, dst, enc, *at.acted, at.again) }); err != nil {
+			return ended(ctx, out, err)
+		}
+	}
 	return ended(ctx, out, out.Append(enc.End))
+}
+
+// updated writes the blocks of a message that are ahead of its log.
+func (s *server) updated(ctx context.Context, dst []byte, enc wire.Encoder, m store.Message, again string) ([]byte, error) {
+	u, ok := enc.(wire.Updater)
+	if !ok {
+		return dst, nil
+	}
+	m, err := store.Current(ctx, s.Store, m)
+	if err != nil {
+		return dst, err
+	}
+	for _, b := range m.Blocks {
+		if dst, err = u.Update(dst, b, b.ID == again); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
 }
 
 // open takes a place among the user's streams and starts one. ctx ends when
