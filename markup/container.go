@@ -372,7 +372,7 @@ func listMarker(b []byte) (length int, one bool) {
 }
 
 // commit makes the containers of a line the open ones.
-func (s *Scanner) commit(p place) {
+func (s *Scanner) commit(p *place) {
 	if p.kind != lineBlank || len(s.opened) > 0 {
 		for i := range p.matched {
 			s.conts[i].empty = false

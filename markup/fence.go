@@ -58,12 +58,12 @@ const spaces = "    "
 
 // beginInfo begins with what may be a fence. Its line stays unsettled: as text
 // it might go on with a paragraph.
-func (s *Scanner) beginInfo(p place) {
+func (s *Scanner) beginInfo(p *place) {
 	s.dropTag()
-	s.info = infoScan{place: p, from: p.at + p.run}
+	s.info = infoScan{place: *p, from: p.at + p.run}
 	s.hold = append(s.hold[:0], s.line[:s.info.from]...)
 	s.state = inInfo
-	s.feed(s.line[s.info.from:])
+	s.feed(s.line[s.info.from:], more)
 }
 
 // scanInfo holds an info string as long as it may name a card.
@@ -139,7 +139,7 @@ func (s *Scanner) noFence() {
 	p.kind = lineText
 	goesOn := s.para && len(s.opened) == 0
 	tracked := s.inline.tracked()
-	s.beginText(p, true)
+	s.beginText(&p, true)
 	s.release()
 	if !goesOn {
 		s.countRun(run)
@@ -173,13 +173,13 @@ func (s *Scanner) endInfo(newline []byte) {
 	if f.inline && f.name == "" {
 		s.noFence()
 		if newline != nil {
-			s.scanInline(newline)
+			s.scanInline(newline, more)
 		}
 		return
 	}
 	s.endParagraph()
 	if !f.inline {
-		s.commit(f.place)
+		s.commit(&f.place)
 	}
 	s.fence = fence{open: true, card: f.name != "", mark: f.place.mark, run: f.place.run, indent: f.place.indent, cuts: s.fence.cuts[:0]}
 	if s.fence.card {
@@ -344,7 +344,7 @@ func (s *Scanner) placeBody(c *cursor, p *place) {
 
 // settleFenceLine acts on a line of the open fence and returns how many bytes
 // of the line end it used up.
-func (s *Scanner) settleFenceLine(p place) int {
+func (s *Scanner) settleFenceLine(p *place) int {
 	switch p.kind {
 	case lineBody:
 		s.state = inBody
@@ -385,7 +385,7 @@ func (s *Scanner) closeFence(line, newline []byte) {
 
 // bodyLine begins a line of the body, of which the containers' prefix and the
 // fence's own indentation are no part.
-func (s *Scanner) bodyLine(p place) {
+func (s *Scanner) bodyLine(p *place) {
 	if !s.fence.live() {
 		s.text(s.line)
 		return

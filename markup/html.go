@@ -44,8 +44,12 @@ const (
 	mailHyphen // behind its hyphen
 )
 
-// maxMailPart is how long a part of a domain may be.
-const maxMailPart = 63
+const (
+	// maxScheme is how long the scheme of an autolink may be.
+	maxScheme = 32
+	// maxMailPart is how long a part of a mail address's domain may be.
+	maxMailPart = 63
+)
 
 // htmlScan follows what may be raw HTML or an autolink within a line. It is not
 // text, and a backtick in it opens no code span, which is known only at its
@@ -71,13 +75,13 @@ func (h *htmlScan) begin(lead bool) {
 
 // step takes the first byte of one more character.
 func (h *htmlScan) step(c byte) scanned {
-	if h.state == htmlOff {
+	switch {
+	case h.state == htmlOff:
 		return scanOff
+	case h.mail == mailOff:
+		return h.stepHTML(c)
 	}
-	mail, html := scanFailed, scanFailed
-	if h.mail != mailOff {
-		mail = h.stepMail(c)
-	}
+	mail, html := h.stepMail(c), scanFailed
 	if h.state != htmlNone {
 		html = h.stepHTML(c)
 	}
@@ -91,6 +95,31 @@ func (h *htmlScan) step(c byte) scanned {
 		return scanOn
 	}
 	return scanFailed
+}
+
+// inWord says whether all that letters and digits do here is to make it longer.
+func (h *htmlScan) inWord() bool {
+	if h.mail > mailLocal {
+		return false
+	}
+	switch h.state {
+	case htmlName:
+		return h.name
+	case htmlURI, htmlKey, htmlBare, htmlQuoted, htmlCloseName, htmlComment, htmlQuestion, htmlDeclare:
+		return true
+	}
+	return false
+}
+
+// word takes n letters and digits where inWord holds.
+func (h *htmlScan) word(n int) {
+	switch h.state {
+	case htmlName:
+		h.size += n
+		h.scheme = h.scheme && h.size <= maxScheme
+	case htmlComment, htmlQuestion:
+		h.size = 0 // what was there of the end
+	}
 }
 
 func (h *htmlScan) stepHTML(c byte) scanned {
@@ -122,7 +151,7 @@ func (h *htmlScan) stepHTML(c byte) scanned {
 		}
 		h.size++
 		h.name = h.name && word
-		h.scheme = h.scheme && h.size <= 32 && (word || c == '+' || c == '.')
+		h.scheme = h.scheme && h.size <= maxScheme && (word || c == '+' || c == '.')
 		if !h.name && !h.scheme {
 			return scanFailed
 		}
@@ -475,15 +504,16 @@ func (s *Scanner) htmlKind(rest []byte, next int) int {
 	if len(rest) < 2 {
 		return 0
 	}
-	switch b := rest[1:]; {
-	case bytes.HasPrefix(b, []byte("!--")):
-		return htmlCommented
-	case b[0] == '?':
+	switch rest[1] {
+	case '?':
 		return htmlInstruction
-	case bytes.HasPrefix(b, []byte("![CDATA[")):
-		return htmlCharacters
-	case b[0] == '!':
-		if len(b) > 1 && letter(b[1]) {
+	case '!':
+		switch b := rest[2:]; {
+		case bytes.HasPrefix(b, []byte("--")):
+			return htmlCommented
+		case bytes.HasPrefix(b, []byte("[CDATA[")):
+			return htmlCharacters
+		case len(b) > 0 && letter(b[0]):
 			return htmlDeclaration
 		}
 		return 0

@@ -54,6 +54,8 @@ func (n *inline) quiet() bool {
 	return n.sub == subNone && !n.bracket && !n.tracked() && !n.span.watching()
 }
 
+const words = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
 // Which bytes mean something, outside and inside a code span, and behind
 // something that does.
 var (
@@ -62,18 +64,44 @@ var (
 	markBytes = byteSet("`[](<\\")
 	// lessBytes are those that may follow a < that is more than text: what
 	// begins a tag, other HTML or an autolink, which may be a mail address.
-	lessBytes = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+/=?^_`{|}~-")
+	lessBytes = byteSet(words + ".!#$%&'*+/=?^_`{|}~-")
+	wordBytes = byteSet(words)
 )
 
-// bare says whether a byte that means something is text before the next one.
-func bare(c, next byte) bool {
+// ahead is what the bytes ahead of one rule out, as far as they are there yet.
+type ahead uint8
+
+const (
+	aheadOpen ahead = iota
+	noTag           // it begins no registered element
+	bare            // outside of a code span, it begins nothing
+)
+
+// isBare says whether a byte that may begin something, outside of a code span,
+// does not before what is next: a byte, end or more.
+func isBare(c byte, next int) bool {
 	switch c {
 	case '[', ']':
-		return next != '('
+		return next != '(' && next != more
 	case '<':
-		return !lessBytes[next]
+		return next == end || next != more && !lessBytes[next]
 	}
 	return false
+}
+
+// lookAhead says what the bytes behind c rule out, which are p and then next.
+func (s *Scanner) lookAhead(c byte, p []byte, next int) ahead {
+	first := next
+	if len(p) > 0 {
+		first = int(p[0])
+	}
+	switch {
+	case isBare(c, first):
+		return bare
+	case c == '<' && !s.tags.names.mayBegin(p, next):
+		return noTag
+	}
+	return aheadOpen
 }
 
 // taken says what became of a character of the text.
@@ -85,8 +113,9 @@ const (
 	notYet              // another state has to look at it
 )
 
-// scanInline passes text and finds placeholders and tags in it.
-func (s *Scanner) scanInline(p []byte) int {
+// scanInline passes text and finds placeholders and tags in it. What follows p
+// is next: a byte, end or more.
+func (s *Scanner) scanInline(p []byte, next int) int {
 	n := &s.inline
 	from := 0 // where in p the text begins that was not passed on yet
 	for i := 0; i < len(p); {
@@ -101,12 +130,24 @@ func (s *Scanner) scanInline(p []byte) int {
 			from = i
 		}
 		if p[i] == '\n' {
-			s.text(p[from:i])
-			s.inlineNewline(p[i : i+1])
+			s.inlineNewline(p[from : i+1])
 			return i + 1
 		}
+		if i+1 < len(p) && wordBytes[p[i]] && wordBytes[p[i+1]] {
+			if k := s.word(p[i:]); k > 0 {
+				i += k
+				if n.sub == subTag {
+					from = i
+				}
+				continue
+			}
+		}
 		size := runeLen(p[i])
-		took := s.inlineRune(p[i : i+size])
+		see := aheadOpen
+		if markBytes[p[i]] {
+			see = s.lookAhead(p[i], p[i+1:], next)
+		}
+		took := s.inlineRune(p[i:i+size], see)
 		if took == asText {
 			i += size
 			continue
@@ -123,7 +164,9 @@ func (s *Scanner) scanInline(p []byte) int {
 			return i
 		}
 	}
-	s.text(p[from:])
+	if from < len(p) {
+		s.text(p[from:])
+	}
 	return len(p)
 }
 
@@ -142,19 +185,42 @@ func (s *Scanner) plain(p []byte) int {
 	}
 	alone := n.code == 0 && !n.lead
 	for i, c := range p {
-		if set[c] && !(alone && i+1 < len(p) && bare(c, p[i+1])) {
+		if set[c] && !(alone && i+1 < len(p) && isBare(c, int(p[i+1]))) {
 			return i
 		}
 	}
 	return len(p)
 }
 
+// word takes the letters and digits with which p begins, where raw HTML, or a
+// tag beside it, just goes on with them. It returns how many it took, 0 where
+// they are to be taken one by one.
+func (s *Scanner) word(p []byte) int {
+	n := &s.inline
+	if n.sub != subNone && n.sub != subTag || n.code != 0 || n.block || n.link.on() || !n.html.inWord() {
+		return 0
+	}
+	k := 0
+	for k < len(p) && wordBytes[p[k]] {
+		k++
+	}
+	if n.sub == subTag {
+		k = s.tag.word(s.tags.names, p[:min(k, s.cfg.MaxTag-len(s.hold))])
+		s.hold = append(s.hold, p[:k]...)
+	}
+	if k > 0 {
+		n.bracket = false
+		n.html.word(k)
+	}
+	return k
+}
+
 // inlineRune takes one character of the text, which does not end a line.
-func (s *Scanner) inlineRune(r []byte) taken {
+func (s *Scanner) inlineRune(r []byte, see ahead) taken {
 	n := &s.inline
 	c := r[0]
 	if !n.tracked() {
-		return s.primary(r, false)
+		return s.primary(r, false, see)
 	}
 	if n.block && c != ' ' && c != '\t' && c != '\r' {
 		n.block = false
@@ -180,7 +246,7 @@ func (s *Scanner) inlineRune(r []byte) taken {
 			s.failLink()
 		}
 	}
-	took := s.primary(r, n.html.on() && !tag || n.link.hides())
+	took := s.primary(r, n.html.on() && !tag || n.link.hides(), see)
 	if tag && s.state == inInline && took != notYet {
 		s.endHTML()
 	}
@@ -229,8 +295,8 @@ func (s *Scanner) suppress() {
 }
 
 // primary takes one character for what it means in text or in a code span.
-// Where it is hidden, nothing begins with it.
-func (s *Scanner) primary(r []byte, hidden bool) taken {
+// Where it is hidden, nothing begins with it but a tag.
+func (s *Scanner) primary(r []byte, hidden bool, see ahead) taken {
 	n := &s.inline
 	c := r[0]
 	again := false
@@ -275,7 +341,10 @@ func (s *Scanner) primary(r []byte, hidden bool) taken {
 	if n.code != 0 {
 		return s.inCode(r, hidden)
 	}
-	if !markBytes[c] {
+	if see == bare && c == '<' {
+		n.lead = false
+	}
+	if see == bare || !markBytes[c] {
 		return asText
 	}
 	switch c {
@@ -308,7 +377,7 @@ func (s *Scanner) primary(r []byte, hidden bool) taken {
 			break
 		}
 		n.lead = false
-		if len(s.tags.names) > 0 {
+		if see != noTag && len(s.tags.names) > 0 {
 			n.sub = subTag
 			s.tag.begin(s.tags.names)
 			s.hold = s.hold[:0]
@@ -372,9 +441,10 @@ func (s *Scanner) countRun(run int) {
 	}
 }
 
-// inlineNewline ends a line of the text.
-func (s *Scanner) inlineNewline(newline []byte) {
+// inlineNewline ends a line of the text, of which rest was not passed on yet.
+func (s *Scanner) inlineNewline(rest []byte) {
 	n := &s.inline
+	newline := rest[len(rest)-1:]
 	switch n.sub {
 	case subTicks:
 		if s.endRun(); s.state == inInfo {
@@ -410,7 +480,7 @@ func (s *Scanner) inlineNewline(newline []byte) {
 	if n.sub == subTag {
 		s.hold = append(s.hold, newline...)
 	} else {
-		s.text(newline)
+		s.text(rest)
 	}
 	switch {
 	case s.heading:

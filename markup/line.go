@@ -63,18 +63,41 @@ func (s *Scanner) plainStart(p []byte) (n int, plain bool) {
 		}
 		s.endParagraph()
 		s.text(p[:n])
-	case prefixBytes[c], c == '<':
+	case prefixBytes[c], c == '<' && s.mayOpenHTML(p):
 		return 0, false
 	default:
 		s.opened = s.opened[:0]
-		s.beginText(place{mark: c}, false)
+		s.beginText(&place{mark: c}, false)
 	}
 	return n, true
+}
+
+// mayOpenHTML says whether an HTML block may begin with p, which begins with a
+// <: it does, or there is too little of it to tell.
+func (s *Scanner) mayOpenHTML(p []byte) bool {
+	var o openerScan
+	for n := 1; n < len(p); n++ {
+		if !o.step(p[1:n], p[n]) {
+			next := int(p[n])
+			if next == '\n' {
+				next = end
+			}
+			s.looked += n
+			return s.htmlKind(p[:n], next) != 0
+		}
+	}
+	return true
 }
 
 // settleLine decides what the held line is, of which next follows. It returns
 // how many bytes of what follows were used up: the line end, or none.
 func (s *Scanner) settleLine(next int) int {
+	if s.plainTag(next) {
+		s.opened = s.opened[:0]
+		p := place{mark: '<'}
+		s.settle(&p, next, false)
+		return 0
+	}
 	p := s.findPlace(next, false)
 	if p.kind == lineLost {
 		s.lose()
@@ -83,17 +106,23 @@ func (s *Scanner) settleLine(next int) int {
 	if s.fence.open {
 		switch p.kind {
 		case lineBody, lineCloser, lineCloserMore:
-			return s.settleFenceLine(p)
+			return s.settleFenceLine(&p)
 		}
 		s.endFence()
 	}
-	s.settle(p, false)
+	s.settle(&p, next, false)
 	return 0
 }
 
-// settle acts on what a line is. When its text was passed on already, because
+// plainTag says whether the held line is one of text that begins with a <,
+// which is quickly seen outside of everything.
+func (s *Scanner) plainTag(next int) bool {
+	return s.opener.from == 1 && len(s.conts) == 0 && !s.fence.open && s.html.kind == 0 && next != more && s.htmlKind(s.line, next) == 0
+}
+
+// settle acts on what a line is, of which next follows. When its text was passed on already, because
 // it was too long to be held, passed is true.
-func (s *Scanner) settle(p place, passed bool) {
+func (s *Scanner) settle(p *place, next int, passed bool) {
 	prefix, rest := s.line[:min(p.at, len(s.line))], s.line[min(p.at, len(s.line)):]
 	if passed {
 		prefix, rest = nil, nil
@@ -106,7 +135,7 @@ func (s *Scanner) settle(p place, passed bool) {
 	switch p.kind {
 	case lineText:
 		s.beginText(p, passed)
-		s.feed(rest)
+		s.feed(rest, next)
 	case lineHeading:
 		s.endParagraph()
 		s.commit(p)
@@ -114,7 +143,7 @@ func (s *Scanner) settle(p place, passed bool) {
 		s.inline.reset()
 		s.text(prefix)
 		s.state = inInline
-		s.feed(rest)
+		s.feed(rest, next)
 	case lineFence:
 		s.beginInfo(p)
 	case lineHTML:
@@ -125,7 +154,7 @@ func (s *Scanner) settle(p place, passed bool) {
 		s.commit(p)
 		s.text(prefix)
 		s.state = inHTML
-		s.feed(rest)
+		s.feed(rest, next)
 	case lineRuleMore:
 		s.dropTag()
 		s.rule = ruleScan{mark: p.mark}
@@ -152,7 +181,7 @@ func (s *Scanner) settle(p place, passed bool) {
 }
 
 // endLiteral passes a line in which there is nothing to find.
-func (s *Scanner) endLiteral(p place, passed bool) {
+func (s *Scanner) endLiteral(p *place, passed bool) {
 	s.commit(p)
 	if !passed {
 		s.text(s.line)
@@ -160,15 +189,23 @@ func (s *Scanner) endLiteral(p place, passed bool) {
 	s.state = inLiteral
 }
 
-// feed gives what was held of a line to the state that it turned out to be in.
-func (s *Scanner) feed(rest []byte) {
-	if len(rest) > 0 {
+// feed gives what was held of a line, of which next follows, to the state that
+// it turned out to be in.
+func (s *Scanner) feed(rest []byte, next int) {
+	switch {
+	case len(rest) == 0:
+	case s.state == inInline:
+		s.looked += len(rest)
+		if n := s.scanInline(rest, next); n < len(rest) {
+			s.scan(rest[n:])
+		}
+	default:
 		s.scan(rest)
 	}
 }
 
 // beginText goes on with the open paragraph or begins one.
-func (s *Scanner) beginText(p place, passed bool) {
+func (s *Scanner) beginText(p *place, passed bool) {
 	prefix := s.line[:min(p.at, len(s.line))]
 	if passed {
 		prefix = nil
@@ -201,6 +238,9 @@ func (s *Scanner) beginText(p place, passed bool) {
 // paragraph: a tag that is open across the lines keeps it as part of its
 // source.
 func (s *Scanner) prefix(p []byte) {
+	if len(p) == 0 {
+		return
+	}
 	if s.inline.sub != subTag {
 		s.text(p)
 		return
@@ -282,7 +322,7 @@ func (s *Scanner) endLong(next int) {
 		s.lose()
 		return
 	}
-	s.settle(p, true)
+	s.settle(&p, next, true)
 	if marks && s.state == inInline {
 		// What the marks mean for the text around them was not followed.
 		s.inline.suppress()

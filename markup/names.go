@@ -92,3 +92,24 @@ func (ns names) has(name []byte) bool {
 	}
 	return ns.name(at) != ""
 }
+
+// mayBegin says whether p, and next behind it, begins with a name of the list,
+// or is too short to tell. What is next is a byte, end or more.
+func (ns names) mayBegin(p []byte, next int) bool {
+	at := ns.root()
+	for _, c := range p {
+		to, ok := ns.step(at, c)
+		if !ok {
+			return ns.name(at) != ""
+		}
+		at = to
+	}
+	if next == more || ns.name(at) != "" {
+		return true
+	}
+	if next == end {
+		return false
+	}
+	_, ok := ns.step(at, byte(next))
+	return ok
+}

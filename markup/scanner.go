@@ -136,7 +136,7 @@ func (s *Scanner) scan(p []byte) {
 		case atLine:
 			n = s.scanLine(p)
 		case inInline:
-			n = s.scanInline(p)
+			n = s.scanInline(p, more)
 		case inLiteral:
 			n = s.scanLiteral(p)
 		case inHTML:

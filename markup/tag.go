@@ -135,6 +135,32 @@ func (t *tagScan) step(ns names, r []byte, held, limit int) scanned {
 	return scanOn
 }
 
+// word takes letters and digits as far as the tag just goes on with them. It
+// returns how many it took.
+func (t *tagScan) word(ns names, p []byte) (n int) {
+	switch t.phase {
+	case tagName:
+		for n < len(p) {
+			next, ok := ns.step(t.node, p[n])
+			if !ok {
+				break
+			}
+			t.node = next
+			n++
+		}
+		return n
+	case tagKey:
+		t.text = append(t.text, p...)
+		t.mark()
+	case tagBare, tagQuoted:
+		t.value(p)
+	default:
+		return 0
+	}
+	t.blank = t.blank && len(p) == 0
+	return len(p)
+}
+
 // next takes what may follow a name or a value.
 func (t *tagScan) next(c byte, blank bool) scanned {
 	switch {
