@@ -479,3 +479,51 @@ func TestFilesAreLinks(t *testing.T) {
 		t.Errorf("stored: %q", got)
 	}
 }
+
+// TestClientCalls: a reader that is told no activity is told of the calls that the
+// client runs, because they say when the turn waits and goes on.
+func TestClientCalls(t *testing.T) {
+	events := log(
+		[3]string{"start", "", `{"conversationId":"c_1","ts":1}`},
+		[3]string{"tool_call_start", "", `{"toolCallId":"own","name":"client"}`},
+		[3]string{"tool_call_start", "", `{"toolCallId":"a","name":"read_selection","client":true}`},
+		[3]string{"client_tool_call", "", `{"toolCallId":"a","name":"read_selection","arguments":{"sheet":"Sample"}}`},
+		[3]string{"tool_call_end", "", `{"toolCallId":"own","name":"client","status":"ok"}`},
+		[3]string{"done", "", `{"finishReason":"paused","usage":{"inputTokens":1,"outputTokens":1}}`},
+		[3]string{"tool_call_end", "", `{"toolCallId":"a","name":"read_selection","status":"ok","client":true}`},
+		[3]string{"state", "", `{"state":{"page":2}}`},
+	)
+	view := wire.View{Registry: registry(t)}
+	frames, st := read(t, encode(t, view, events, 0))
+	var got []string
+	for _, ev := range frames {
+		if ev.Type != "" {
+			got = append(got, string(ev.Type))
+		}
+	}
+	if want := "start tool_call_start client_tool_call done tool_call_end state"; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	want := []event.ToolActivity{{ID: "a", Name: "read_selection", Status: event.ToolOK, Client: true}}
+	if st.Status != event.StatusRunning || !slices.Equal(st.Tools, want) {
+		t.Errorf("%s, tools %+v", st.Status, st.Tools)
+	}
+
+	// Who comes after the log was forgotten finds the call in the snapshot.
+	enc, err := native.New(view, wire.Run{Msg: msg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := enc.Begin(nil, &event.SnapshotData{Seq: 6, Status: event.StatusPaused, Blocks: []block.Block{}, Tools: []event.ToolActivity{
+		{ID: "own", Name: "client", Status: event.ToolOK}, {ID: "a", Name: "read_selection", Status: event.ToolRunning, Client: true},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err = enc.Append(out, events[6]); err != nil {
+		t.Fatal(err)
+	}
+	if _, st = read(t, string(out)); st.Status != event.StatusRunning || !slices.Equal(st.Tools, want) {
+		t.Errorf("%s, tools %+v", st.Status, st.Tools)
+	}
+}
