@@ -96,6 +96,8 @@ type Encoder struct {
 	thought   int // bytes of all of it
 	// did is the answer of the action that the run is of.
 	did json.RawMessage
+	// said is a message of the user's that the client does not have.
+	said *Message
 	// held are the messages as the client has them.
 	held []*held
 	// given are the messages in which the client says what came of calls.
@@ -339,6 +341,50 @@ func (e *Encoder) reopen(dst []byte) ([]byte, error) {
 // result.
 func (e *Encoder) Did(answer json.RawMessage) { e.did = answer }
 
+// Update takes states of blocks that are ahead of the log, as Rejoin and Acted
+// are to write them.
+func (e *Encoder) Update(blocks []block.Block) {
+	for _, b := range blocks {
+		for _, h := range e.held {
+			if h.id == b.ID && h.role == RoleActivity && b.Rev > h.block.Rev {
+				h.block.Rev, h.block.State = b.Rev, b.State
+			}
+		}
+	}
+}
+
+// Acted writes a run of which nothing stands in the log: an action was done with
+// a block, which the client is shown as it is now. The encoder must have been fed
+// with the whole log, and what it wrote thrown away.
+func (e *Encoder) Acted(dst []byte, runID, blockID string) ([]byte, error) {
+	at := len(dst)
+	start := &RunStartedEvent{Base: e.base(RunStarted, Envelope{}), ThreadID: e.run.ThreadID, RunID: runID}
+	if e.v1 {
+		start.ProtocolVersion = Version1
+	}
+	events := []any{start}
+	for _, h := range e.held {
+		if h.id == blockID && h.role == RoleActivity {
+			events = append(events, &ActivitySnapshotEvent{Attributed: e.of(ActivitySnapshot, h.id), MessageID: h.id, ActivityType: h.activity, Content: h.block})
+		}
+	}
+	events = append(events, &RunFinishedEvent{
+		Base: e.base(RunFinished, Envelope{FinishReason: event.FinishStop}), ThreadID: e.run.ThreadID, RunID: runID,
+		Result: &Result{MsgID: e.run.Msg, FinishReason: event.FinishStop, Action: e.did}, Outcome: e.outcome(e.fold.State().Status, event.FinishStop),
+	})
+	for _, ev := range events {
+		var err error
+		if dst, err = e.write(dst, ev); err != nil {
+			return dst[:at], fmt.Errorf("agui: acted: %w", err)
+		}
+	}
+	return dst, nil
+}
+
+// Said gives the user's message that the run answers where the client did not
+// write it itself: an action did. The run begins with it.
+func (e *Encoder) Said(id, text string) { e.said = &Message{ID: id, Content: text} }
+
 // Abort ends a run that nothing more comes of, whatever is open in it.
 func (e *Encoder) Abort(dst []byte, code, message string) ([]byte, error) {
 	if !e.open {
@@ -563,7 +609,19 @@ func (e *Encoder) begin(dst []byte, meta Envelope) ([]byte, error) {
 	if e.v1 {
 		ev.ProtocolVersion = Version1
 	}
-	return e.write(dst, ev)
+	dst, err := e.write(dst, ev)
+	if err != nil || e.said == nil {
+		return dst, err
+	}
+	m := e.said
+	e.said = nil
+	if dst, err = e.write(dst, &TextMessageStartEvent{Attributed: e.of(TextMessageStart, ""), MessageID: m.ID, Role: RoleUser}); err != nil {
+		return dst, err
+	}
+	if dst, err = e.write(dst, &MessageDeltaEvent{Attributed: e.of(TextMessageContent, ""), MessageID: m.ID, Delta: m.Content.(string)}); err != nil {
+		return dst, err
+	}
+	return e.write(dst, &MessageEvent{Attributed: e.of(TextMessageEnd, ""), MessageID: m.ID})
 }
 
 // terminal ends the run, after all that is open in it.

@@ -581,3 +581,13 @@ func (o object) capabilities() (tokens string, declared bool, err error) {
 	}
 	return tokens, true, nil
 }
+
+// HasFiles reports whether there is more than text in a message.
+func (m InputMessage) HasFiles() bool {
+	for _, p := range m.Parts {
+		if p.Type != PartText {
+			return true
+		}
+	}
+	return false
+}
