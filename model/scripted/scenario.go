@@ -39,9 +39,9 @@ type scenario struct {
 	Questions map[string][]string `yaml:"questions"`
 	// Listed names tools without which the questions are not listed: what the
 	// answer speaks of is there with them only.
-	Listed []string `yaml:"listed"`
-	When      condition           `yaml:"when"`
-	Turns     []scene             `yaml:"turns"`
+	Listed []string  `yaml:"listed"`
+	When   condition `yaml:"when"`
+	Turns  []scene   `yaml:"turns"`
 }
 
 // condition says which questions a scenario answers.
