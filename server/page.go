@@ -118,6 +118,16 @@ func (s *server) getRest(w http.ResponseWriter, r *http.Request) error {
 		return &answer{status: http.StatusMethodNotAllowed, code: codeMethodNotAllowed, message: "The method is not allowed here."}
 	}
 	name, ok := documents[r.URL.Path]
+	if to, known := strings.CutSuffix(r.URL.Path, "/"); !ok && known && documents[to] != "" {
+		// Relative, as the page itself may stand below some path.
+		to = "../" + path.Base(to)
+		if r.URL.RawQuery != "" {
+			to += "?" + r.URL.RawQuery
+		}
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusMovedPermanently)
+		return nil
+	}
 	if !ok {
 		name = strings.TrimPrefix(r.URL.Path, "/")
 		ok = path.Ext(name) != ".html"

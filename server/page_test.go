@@ -77,6 +77,12 @@ func TestPage(t *testing.T) {
 	if res, body := get("/gallery", ""); res.StatusCode != 200 || body != "<!doctype html>gallery" || res.Header.Get("Content-Security-Policy") != csp || res.Header.Get("Cache-Control") != "no-store" || res.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("gallery: %d %q %v", res.StatusCode, body, res.Header)
 	}
+	for path, to := range map[string]string{"/gallery/": "/gallery", "/gallery/?type=text&lang=zh": "/gallery?type=text&lang=zh"} {
+		res, body := get(path, "")
+		if res.StatusCode != 200 || body != "<!doctype html>gallery" || res.Request.URL.RequestURI() != to || res.Request.Response.StatusCode != 301 {
+			t.Errorf("%s: %d %q at %s", path, res.StatusCode, body, res.Request.URL)
+		}
+	}
 	for _, w := range []string{"script-src 'self';", "frame-ancestors 'self' https://app.example.com", "default-src 'none'", "img-src 'self' data: blob: https://img.example.com;", "object-src 'none'"} {
 		if !strings.Contains(csp, w) {
 			t.Errorf("the policy lacks %q: %s", w, csp)
@@ -118,7 +124,7 @@ func TestPage(t *testing.T) {
 	if res, body := get("/favicon.svg", ""); res.StatusCode != 200 || body != "<svg/>" || res.Header.Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("favicon: %d %q", res.StatusCode, body)
 	}
-	for _, path := range []string{"/index.html", "/gallery.html", "/gallery/", "/.keep", "/assets/", "/assets/app-1a2b.js.gz", "/assets/none.js", "/conversation/1", "/%2e%2e/etc/passwd"} {
+	for _, path := range []string{"/index.html", "/gallery.html", "/gallery/x", "/.keep", "/assets/", "/assets/app-1a2b.js.gz", "/assets/none.js", "/conversation/1", "/%2e%2e/etc/passwd"} {
 		if res, body := get(path, ""); res.StatusCode != 404 || !strings.Contains(body, `"not_found"`) {
 			t.Errorf("%s: %d %q", path, res.StatusCode, body)
 		}
