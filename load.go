@@ -101,8 +101,14 @@ func readYAML(path string) (map[string]any, error) {
 // fromEnv turns INLAY_* variables into nested keys.
 func fromEnv(environ []string) (map[string]any, error) {
 	leaves := make(map[string][]string)
-	scalarLeaves(reflect.TypeFor[Config](), nil, func(path []string) {
-		leaves[envPrefix+strings.ToUpper(strings.Join(path, "_"))] = path
+	deep := make(map[string]string) // keys that hold more than a word
+	configKeys(reflect.TypeFor[Config](), nil, func(path []string, word bool) {
+		name := envPrefix + strings.ToUpper(strings.Join(path, "_"))
+		if word {
+			leaves[name] = path
+		} else {
+			deep[name] = strings.Join(path, ".")
+		}
 	})
 	out := map[string]any{}
 	var errs []error
@@ -112,6 +118,10 @@ func fromEnv(environ []string) (map[string]any, error) {
 			continue
 		}
 		path, ok := leaves[name]
+		if key, known := deep[name]; known {
+			errs = append(errs, fmt.Errorf("environment variable %s sets nothing: %s holds more than a word and is set in a file", name, key))
+			continue
+		}
 		if !ok {
 			names := make([]string, 0, len(leaves))
 			for n := range leaves {
@@ -142,8 +152,9 @@ func didYouMean(word string) string {
 	return "; did you mean " + word + "?"
 }
 
-// scalarLeaves calls f with the path of every key whose value is one word.
-func scalarLeaves(t reflect.Type, path []string, f func([]string)) {
+// configKeys calls f with the path of every key, sections aside, and whether its
+// value is one word or a list of words.
+func configKeys(t reflect.Type, path []string, f func(path []string, word bool)) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -157,13 +168,13 @@ func scalarLeaves(t reflect.Type, path []string, f func([]string)) {
 		}
 		switch ft.Kind() {
 		case reflect.Struct:
-			scalarLeaves(ft, here, f)
+			configKeys(ft, here, f)
 		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
-			f(here)
+			f(here, true)
 		case reflect.Slice:
-			if ft.Elem().Kind() == reflect.String {
-				f(here) // separated by commas
-			}
+			f(here, ft.Elem().Kind() == reflect.String) // separated by commas
+		case reflect.Map:
+			f(here, false)
 		}
 	}
 }

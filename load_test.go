@@ -95,6 +95,8 @@ func TestLoadErrors(t *testing.T) {
 		{"wrong kind by variable", "", "INLAY_CAPABILITIES_STRICT=maybe", `capabilities.strict: "maybe" is not true or false`},
 		{"fraction", "agent: { max_steps: 1.5 }", "", "1.5 is not a whole number"},
 		{"unknown variable", "", "INLAY_MODEL_BASE_ULR=x", "did you mean INLAY_MODEL_BASE_URL?"},
+		{"variable of a list", "", "INLAY_CARDS=x", "INLAY_CARDS sets nothing: cards holds more than a word and is set in a file"},
+		{"variable of a section", "", "INLAY_SUGGESTIONS=x", "INLAY_SUGGESTIONS sets nothing: suggestions holds more than a word and is set in a file"},
 		{"unknown key of the recommender", "recommender: { modle: x }", "", "did you mean recommender.model?"},
 		{"unknown key of allow", "allow: { route: [/wallet] }", "", "did you mean allow.routes?"},
 	} {
