@@ -40,6 +40,7 @@ var results = map[string]string{
 	"roll_out":               "title: Rollout\ndone: Build\ndone: Run the tests",
 	"ask_user":               "The user answered: 2026Q2",
 	"emit_ui_block":          "shown",
+	"read_selection":         "selected: East",
 }
 
 // cardsTold is what the model is told of the cards that the client draws.
