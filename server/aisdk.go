@@ -586,7 +586,7 @@ func (s *server) getSDKStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c, err := s.thread(r.Context(), callOf(r).owner, aisdk.Name, name)
-	if errors.Is(err, store.ErrNotFound) && !isOwn("c", name) {
+	if errors.Is(err, store.ErrNotFound) && !looksOwn(name) {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}

@@ -400,7 +400,7 @@ func TestAISDKApproval(t *testing.T) {
 	for query, want := range map[string]string{
 		"?capabilities=confirm@1":         "| One moment. data-confirm:done",
 		"?aisdk=7&capabilities=confirm@1": "| One moment. data-confirm:done",
-		"?aisdk=5":                      "| One moment. Pay for the quarter?\nquarter: 2026Q3",
+		"?aisdk=5":                        "| One moment. Pay for the quarter?\nquarter: 2026Q3",
 	} {
 		c := newRig(t).sdk("x")
 		c.query = query

@@ -39,6 +39,9 @@ func isOwn(prefix, name string) bool {
 	return ok && len(rest) == 36 && uuid.Validate(rest) == nil
 }
 
+// looksOwn reports whether a name has the form of any id of ours.
+func looksOwn(name string) bool { return len(name) > 1 && name[1] == '_' && isOwn(name[:1], name) }
+
 // foreignName checks a name that a client gave.
 func foreignName(field, name string) error {
 	if name == "" || len(name) > store.MaxForeign {
