@@ -2,6 +2,7 @@ package markup
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/inlay-ui/inlay/internal/jsonx"
@@ -28,12 +29,23 @@ func (c *Cards) Stream(name string, major int) *CardStream {
 // shown of it before it is whole.
 func (s *CardStream) Push(text string) error {
 	ops, err := s.json.Push([]byte(text))
+	return errors.Join(s.keep(ops), err)
+}
+
+// Flush has Take return also what is not shown for every piece: the newest end
+// of a long text.
+func (s *CardStream) Flush() error { return s.keep(s.json.Flush()) }
+
+// Behind reports whether Take, or Take behind Flush, has something to return.
+func (s *CardStream) Behind() bool { return len(s.ops) > 0 || s.json.Behind() }
+
+func (s *CardStream) keep(ops []PatchOp) error {
 	for _, op := range ops {
 		if err := s.add(op); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // add keeps an operation for Take, without what is not the model's to say.

@@ -106,6 +106,23 @@ func (j *JSONStream) Push(p []byte) ([]PatchOp, error) {
 	return j.ops, j.err
 }
 
+// Flush returns the operations that show what Push has kept back of a text that
+// is still open, because it had grown by little since it was shown.
+func (j *JSONStream) Flush() []PatchOp {
+	if !j.Behind() {
+		return nil
+	}
+	j.ops = nil
+	j.str.shown = len(j.str.text)
+	j.ops = append(j.ops, PatchOp{Op: "replace", Path: j.path(), Value: j.str.quoted(nil)})
+	return j.ops
+}
+
+// Behind reports whether Flush has something to show.
+func (j *JSONStream) Behind() bool {
+	return j.err == nil && j.state == jsonInString && j.str.shown >= 0 && len(j.str.text) > j.str.shown
+}
+
 // Close ends the text and returns it, if it was one whole JSON value.
 func (j *JSONStream) Close() (json.RawMessage, error) {
 	if j.err != nil {

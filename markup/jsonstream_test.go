@@ -144,6 +144,53 @@ func TestJSONStreamBuildsTheWhole(t *testing.T) {
 	}
 }
 
+// What Push keeps back of a long text, Flush shows, and what is built stays part
+// of the whole.
+func TestJSONStreamFlush(t *testing.T) {
+	text := `{"a":[{"text":"` + strings.Repeat("long ", 40) + `\ud83d\ude00中"}],"n":1200}`
+	j := NewJSONStream()
+	built := json.RawMessage("null")
+	apply := func(ops []PatchOp) {
+		if len(ops) == 0 {
+			return
+		}
+		patch, err := json.Marshal(ops)
+		if err == nil {
+			built, err = event.ApplyPatch(built, patch)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := 0
+	for i := range len(text) {
+		ops, err := j.Push([]byte(text[i : i+1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(ops)
+		if i%3 > 0 {
+			continue
+		}
+		before, behind := string(built), j.Behind()
+		apply(j.Flush())
+		if behind != (before != string(built)) || j.Behind() || j.Flush() != nil {
+			t.Fatalf("behind %v: %s became %s", behind, before, built)
+		}
+		if behind {
+			kept++
+		}
+		if at := strings.LastIndex(text[:i+1], "long"); at >= 0 && !strings.Contains(text[:i+1], `\u`) && !strings.Contains(string(built), text[15:i+1]) {
+			t.Fatalf("of %s only %s is shown", text[:i+1], built)
+		}
+	}
+	apply(j.Flush())
+	var got, want any
+	if json.Unmarshal(built, &got) != nil || json.Unmarshal([]byte(text), &want) != nil || !reflect.DeepEqual(got, want) || kept == 0 {
+		t.Errorf("%s, %d times something was kept back", built, kept)
+	}
+}
+
 // What is seen of a text that is cut, as a table: nothing that could still
 // change its meaning.
 func TestJSONStreamShowsOnlyWhatIsSure(t *testing.T) {

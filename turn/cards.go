@@ -54,6 +54,7 @@ type cards struct {
 	// text, and blocks.
 	text, blocks int
 	notes        []string         // for the model
+	later        []string         // those of notes that it was not told in the turn, and that no block says
 	record       []map[string]any // for the trajectory
 	lookups      map[string]*lookup
 	batches      map[string]*batch
@@ -99,13 +100,14 @@ func (c *cards) prompt() string {
 	return s + fmt.Sprintf("\n\nAn answer shows at most %d cards.", c.t.r.cfg.Limits.Optional)
 }
 
-// told is what the model is told of the cards that it has written.
+// told is what the next call tells the model of the cards that it has written.
 func (c *cards) told() string {
 	if c == nil {
 		return ""
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.later = nil
 	if len(c.notes) == 0 {
 		return ""
 	}
@@ -138,9 +140,44 @@ func (c *cards) resume(w *written, notes []string) {
 func (c *cards) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.notes) < maxCardNotes {
-		c.notes = append(c.notes, strings.Join(strings.Fields(clip(fmt.Sprintf(format, args...), maxCardNote)), " "))
+	c.add(&c.notes, fmt.Sprintf(format, args...))
+}
+
+// keep is note for what cannot be seen in the answer's blocks: where no call of
+// the turn tells it, the next turn does.
+func (c *cards) keep(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	c.add(&c.notes, text)
+	c.add(&c.later, text)
+}
+
+func (c *cards) add(to *[]string, text string) {
+	if len(*to) < maxCardNotes {
+		*to = append(*to, strings.Join(strings.Fields(clip(text, maxCardNote)), " "))
 	}
+}
+
+// spoken is a message of an exchange as it is stored.
+type spoken struct {
+	model.Message
+	// Notes, of the last one, are what the model is yet to be told of its cards.
+	Notes []string `json:"cardNotes,omitempty"`
+}
+
+// withNotes is an exchange with what the next turn tells of its cards.
+func (c *cards) withNotes(said []model.Message) []spoken {
+	out := make([]spoken, len(said))
+	for i, m := range said {
+		out[i].Message = m
+	}
+	if last := len(out) - 1; c != nil && last >= 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		out[last].Notes = slices.Clone(c.later)
+	}
+	return out
 }
 
 // came records what became of a card.
@@ -152,7 +189,7 @@ func (c *cards) came(w *wording, outcome string) {
 	}
 	if len(w.draft.Dropped) > 0 {
 		entry["dropped"] = w.draft.Dropped
-		c.note("%s: %s is filled in by the server and was thrown away; leave it out.", w.name, strings.Join(w.draft.Dropped, ", "))
+		c.keep("%s: %s is filled in by the server and was thrown away; leave it out.", w.name, strings.Join(w.draft.Dropped, ", "))
 	}
 	if len(w.draft.Unknown) > 0 {
 		entry["unknown"] = w.draft.Unknown
@@ -186,11 +223,86 @@ type wording struct {
 	block *emit.Block
 	why   error
 	draft markup.Draft
-	// stream makes patches of the body while it is written; nil does not. sent
-	// is when it did so last, and streamed how many bytes of them there were.
-	stream   *markup.CardStream
-	sent     time.Time
-	streamed int
+	// mu guards what follows: a timer shows what has come too. stream makes
+	// patches of the body while it is written; nil does not. sent is when it did so
+	// last, size how large that patch was, and streamed how large all of them were.
+	mu             sync.Mutex
+	stream         *markup.CardStream
+	sent           time.Time
+	size, streamed int
+	timer          *time.Timer
+}
+
+// The newest end of a long text is shown the less often the longer the text is:
+// every patch has all of it. Each restEvery bytes of the last patch put it off by
+// as much as patches are apart, restWait at least.
+const (
+	restEvery = 512
+	restWait  = 30 * time.Millisecond
+)
+
+// push takes the next piece of the body. Patches of it are at least every apart,
+// and what has come is shown in time though no more should come.
+func (w *wording) push(text string, every time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stream == nil {
+		return
+	}
+	if w.stream.Push(text) != nil {
+		w.stream = nil // the whole body is judged at its end
+		return
+	}
+	w.show(every)
+}
+
+// show writes a patch of what has come, if it is time, and comes back later for
+// what it leaves.
+func (w *wording) show(every time.Duration) {
+	due := func() (patch, rest time.Duration) {
+		gone := time.Since(w.sent)
+		return every - gone, max(every, restWait)*time.Duration(1+w.size/restEvery) - gone
+	}
+	patch, rest := due()
+	var err error
+	if rest <= 0 {
+		err = w.stream.Flush()
+	}
+	if patch <= 0 && err == nil {
+		var ops json.RawMessage
+		if ops, err = w.stream.Take(); err == nil && ops != nil {
+			w.sent, w.size, w.streamed = time.Now(), len(ops), w.streamed+len(ops)
+			err = w.block.Delta(ops)
+		}
+	}
+	if err != nil || w.streamed > maxStreamed {
+		w.stream = nil
+		return
+	}
+	if w.timer != nil || !w.stream.Behind() {
+		return
+	}
+	if patch, rest = due(); patch <= 0 {
+		patch = rest // only the rest is left
+	}
+	w.timer = time.AfterFunc(patch, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.timer = nil
+		if w.stream != nil {
+			w.show(every)
+		}
+	})
+}
+
+// written ends what shows the body while it is written.
+func (w *wording) written() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stream = nil
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 }
 
 // scribe takes the text of one model call apart: what is text goes on as text,
@@ -311,21 +423,8 @@ func (s *scribe) start(f markup.Found) {
 
 // delta shows what of a card's body is known by now.
 func (s *scribe) delta(f markup.Found) {
-	w := s.open[f.ID]
-	if w == nil || w.stream == nil {
-		return
-	}
-	err := w.stream.Push(f.Text)
-	if now := s.c.t.r.cfg.Now(); err == nil && now.Sub(w.sent) >= s.c.t.r.cfg.Limits.Coalesce {
-		var patch json.RawMessage
-		if patch, err = w.stream.Take(); err == nil && patch != nil {
-			w.sent, w.streamed = now, w.streamed+len(patch)
-			err = w.block.Delta(patch)
-		}
-	}
-	if err != nil || w.streamed > maxStreamed {
-		// The whole body is judged at its end.
-		w.stream = nil
+	if w := s.open[f.ID]; w != nil {
+		w.push(f.Text, s.c.t.r.cfg.Limits.Coalesce)
 	}
 }
 
@@ -336,6 +435,7 @@ func (s *scribe) end(f markup.Found) {
 	if w == nil {
 		return
 	}
+	w.written()
 	c := s.c
 	draft, err := c.t.r.cfg.Cards.Draft(f.Written)
 	w.draft = draft
@@ -386,6 +486,7 @@ func (s *scribe) fallback(f markup.Found) {
 		s.text(f.Source)
 		return
 	}
+	w.written()
 	if w.block == nil {
 		s.refused(w, f.Source)
 		return
@@ -414,7 +515,7 @@ func (s *scribe) refused(w *wording, source string) {
 		outcome = markup.UnsupportedBlock
 	}
 	s.c.came(w, outcome)
-	s.c.note("%s: its source stands in the text instead: %v", w.name, w.why)
+	s.c.keep("%s: its source stands in the text instead: %v", w.name, w.why)
 }
 
 // fail ends a card that cannot be shown, with its source in its place.
@@ -539,7 +640,8 @@ func (r *Runner) cardSource(ctx context.Context, owner store.Owner) func(b block
 	}
 }
 
-// failedCards tells the model of the cards of its last answer that failed.
+// failedCards tells the model of the cards of its last answer that failed or
+// were not shown, as far as it was not told then.
 func (t *run) failedCards(path []store.Message) {
 	if t.cards == nil {
 		return
@@ -550,6 +652,14 @@ func (t *run) failedCards(path []store.Message) {
 	}
 	if i < 0 {
 		return
+	}
+	var said []struct {
+		Notes []string `json:"cardNotes"`
+	}
+	if json.Unmarshal(path[i].Exchange, &said) == nil && len(said) > 0 {
+		for _, line := range said[len(said)-1].Notes {
+			t.cards.note("In your last answer: %s", line)
+		}
 	}
 	for _, b := range path[i].Blocks {
 		if b.Meta == nil || b.Meta.Producer != emit.ProducerMarkup || b.Err == nil || b.Err.Retryable || b.Err.Code == block.CodeCancelled {

@@ -357,6 +357,41 @@ func TestRefusedCards(t *testing.T) {
 	}
 }
 
+// What was refused in the last step of an answer the model is told in the next
+// turn, once; what it was told at once it is not told again.
+func TestRefusedCardsAreToldLater(t *testing.T) {
+	two := fence("NoteCard", `{"text":"1"}`) + "b\n" + fence("NoteCard", `{"text":"2"}`)
+	r := withCards(t, turn.Config{Limits: turn.Limits{Optional: 1}}, step{text: two}, step{text: "Yes."}, step{text: "Well."})
+	s, _, _ := r.ask("go")
+	const line = "In your last answer: NoteCard: its source stands in the text instead: ui_block_turn_cap_reached"
+	if got := r.systemLast(); strings.Contains(got, line) {
+		t.Errorf("it is told before it happened: %s", got)
+	}
+	again := func(want bool, why string) {
+		t.Helper()
+		s = r.start(turn.Request{Text: "and?", Conversation: s.Conversation})
+		r.wait(s)
+		if got := r.systemLast(); strings.Count(got, line) != map[bool]int{true: 1}[want] {
+			t.Errorf("%s: %s", why, got)
+		}
+	}
+	again(true, "the next turn is not told once")
+	again(false, "a later turn is told too")
+
+	r = withCards(t, turn.Config{Limits: turn.Limits{Optional: 1}},
+		step{text: two, calls: []model.Call{call("c1", "show_sales", `{"quarter":"2026Q3"}`)}}, step{text: "Done."}, step{text: "Yes."})
+	s, _, _ = r.ask("go")
+	again(false, "what was told in the turn is told again")
+
+	r = withCards(t, turn.Config{}, step{text: fence("ProductCard", `{"id":"p-1","price":1}`)}, step{text: "Yes."})
+	s, _, _ = r.ask("go")
+	s = r.start(turn.Request{Text: "and?", Conversation: s.Conversation, Caps: caps(t, "chart@1")})
+	r.wait(s)
+	if got := r.systemLast(); !strings.Contains(got, "In your last answer: ProductCard: /price is filled in by the server") {
+		t.Errorf("it is not told what was thrown away: %s", got)
+	}
+}
+
 // Without cards, and where they are switched off, text is text.
 func TestNoCards(t *testing.T) {
 	said := "a [(ProductCard:p-1)]\n" + fence("NoteCard", `{"text":"1"}`)
@@ -545,6 +580,41 @@ func TestStreamingCard(t *testing.T) {
 	}
 	if text(st) != "<app.note_card done>" || size > 1<<20 {
 		t.Errorf("%s, %d bytes of log", text(st), size)
+	}
+}
+
+// What has come of a body is shown in time though the model pauses: in few
+// patches while it writes, and the last of it without more.
+func TestStreamingCardWhileTheModelPauses(t *testing.T) {
+	begun := "```NoteCard\n{\"text\":\"" + strings.Repeat("A longer note. ", 40)
+	r := withCards(t, turn.Config{Limits: turn.Limits{Coalesce: 100 * time.Millisecond}}, step{text: begun + "Seen", each: 4, hold: true})
+	s := r.start(turn.Request{Text: "go"})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	patches, seen := 0, false
+	f := event.NewFolder(s.Msg)
+	for e, err := range r.store.Tail(ctx, s.Msg, 0) {
+		if err != nil {
+			t.Fatalf("after %d patches the last of the body is not shown: %v: %+v", patches, err, f.State().Blocks)
+		}
+		f.Apply(e)
+		if e.Type != event.BlockDelta {
+			continue
+		}
+		patches++
+		if b := f.State().Blocks[0]; strings.Contains(string(b.Payload), "Seen") {
+			seen = true
+			break
+		}
+	}
+	if !seen || patches > 10 {
+		t.Errorf("seen %v, in %d patches", seen, patches)
+	}
+	if _, err := r.runner.Stop(t.Context(), alice, s.Msg); err != nil {
+		t.Fatal(err)
+	}
+	if _, st := r.wait(s); st.Blocks[0].Err == nil {
+		t.Errorf("%s", text(st))
 	}
 }
 

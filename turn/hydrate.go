@@ -200,7 +200,7 @@ func (c *cards) fill(ctx context.Context, w *wording, ids []string, asked []*loo
 	}
 	if err == nil {
 		if len(missing) > 0 {
-			c.note("%s: there is nothing with the id %s, which was left out.", w.name, strings.Join(missing, ", "))
+			c.keep("%s: there is nothing with the id %s, which was left out.", w.name, strings.Join(missing, ", "))
 		}
 		err = c.finish(ctx, w, payload, meta)
 	}
