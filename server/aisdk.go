@@ -495,12 +495,19 @@ func (q *sdkRequest) approve(m store.Message, a aisdk.Approval) (after uint64, e
 // the message has what came of it.
 func (q *sdkRequest) do(req action.Request) (uint64, error) {
 	c := callOf(q.r)
+	if q.c.Running == req.Msg {
+		return 0, &turn.Error{Code: turn.CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: req.Msg}
+	}
+	// What was done just before may still be written down.
 	last, open, err := q.Store.Last(q.r.Context(), req.Msg)
+	if err == nil && open {
+		if err := q.settle(q.r.Context(), req.Msg, last); err != nil {
+			return 0, err
+		}
+		last, _, err = q.Store.Last(q.r.Context(), req.Msg)
+	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, wrap("read log", err)
-	}
-	if open {
-		return 0, &turn.Error{Code: turn.CodeTurnRunning, Message: "The answer is still being written.", Retryable: true, Msg: req.Msg}
 	}
 	req.Owner, req.Caller, req.TraceID, req.Caps = q.o, c.caller, c.trace, q.caps(q.r)
 	a, err := q.Actions.Do(q.r.Context(), req)
