@@ -182,17 +182,13 @@ func (c *card) unread(d Draft, w Written, body map[string]any) Draft {
 	if d.Placeholder {
 		return d
 	}
-	inside, wrapped := body[dataField].(map[string]any)
-	if wrapped && len(c.schema.member(c.schema.at(), dataField)) == 0 {
-		_, d.Dropped = c.schema.stripFrom(inside, c.schema.at(), jsonx.Pointer(dataField))
-	}
 	d.repeated = look(w.Body).repeats
 	rest, dropped := c.schema.strip(body)
 	payload, err := jsonx.Marshal(rest)
 	if err != nil {
 		return d
 	}
-	d.Payload, d.Dropped = payload, append(d.Dropped, dropped...)
+	d.Payload, d.Dropped = payload, dropped
 	d.head = w.Name
 	if w.Version != "" {
 		d.head += "@" + w.Version

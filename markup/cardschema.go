@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -237,7 +238,7 @@ func (s *cardSchema) member(of applied, name string) applied {
 			out = append(out, s.all(one["unevaluatedProperties"])...)
 		}
 	}
-	return out
+	return out.once()
 }
 
 // element returns the schemas of an element of a list.
@@ -253,7 +254,37 @@ func (s *cardSchema) element(of applied, i int) applied {
 		}
 		out = append(out, s.all(one["contains"])...)
 	}
-	return out
+	return out.once()
+}
+
+// inside returns the schemas of a member of an object that a model wrote. One
+// that stands where a list is due is taken for an element of it, and for the
+// list with names in place of numbers, so that a wrong shape hides nothing of
+// the server's.
+func (s *cardSchema) inside(of applied, name string) applied {
+	out := s.member(of, name)
+	if elements := s.element(of, 0); len(elements) > 0 {
+		out = append(append(out, elements...), s.member(elements, name)...)
+	}
+	return out.once()
+}
+
+// item returns the schemas of an element of a list that a model wrote. One that
+// stands where an object is due is taken for a list of such.
+func (s *cardSchema) item(of applied, i int) applied {
+	return append(s.element(of, i), of...).once()
+}
+
+// once are the schemas, each once: there are only so many, however deep a value
+// of a schema that contains itself is.
+func (a applied) once() applied {
+	seen := make(map[uintptr]bool, len(a))
+	return slices.DeleteFunc(a, func(one map[string]any) bool {
+		at := reflect.ValueOf(one).Pointer()
+		known := seen[at]
+		seen[at] = true
+		return known
+	})
 }
 
 func (a applied) server() bool {
@@ -289,11 +320,11 @@ func (s *cardSchema) filled(of applied) bool {
 func (s *cardSchema) isServer(pointer string) bool {
 	at := s.at()
 	for _, token := range tokens(pointer) {
-		next := s.member(at, token)
+		next := s.inside(at, token)
 		if i, err := strconv.Atoi(token); err == nil {
-			next = append(next, s.element(at, i)...)
+			next = append(next, s.item(at, i)...)
 		} else if token == "-" {
-			next = append(next, s.element(at, 0)...)
+			next = append(next, s.item(at, 0)...)
 		}
 		if next.server() {
 			return true
@@ -320,7 +351,10 @@ func (s *cardSchema) serverFields() []string {
 			}
 			walk(m, here, depth+1)
 		}
-		if items := s.element(of, 0); len(items) > 0 {
+		switch items := s.element(of, 0); {
+		case items.server():
+			out = append(out, path+"/*")
+		case len(items) > 0:
 			walk(items, path+"/*", depth+1)
 		}
 	}
@@ -408,8 +442,24 @@ func (s *cardSchema) loose() (json.RawMessage, error) {
 }
 
 // strip takes out of a value what only the server may say, and returns where
-// that was.
-func (s *cardSchema) strip(v any) (any, []string) { return s.stripFrom(v, s.at(), "") }
+// that was. What stands in the member that may be around the fields is a value
+// like it.
+func (s *cardSchema) strip(v any) (any, []string) {
+	of := s.at()
+	v, dropped := s.stripFrom(v, of, "")
+	path := ""
+	for around, ok := v.(map[string]any); ok && len(s.member(of, dataField)) == 0; {
+		inside, there := around[dataField]
+		if !there {
+			break
+		}
+		path += jsonx.Pointer(dataField)
+		rest, more := s.stripFrom(inside, of, path)
+		around[dataField], dropped = rest, append(dropped, more...)
+		around, ok = rest.(map[string]any)
+	}
+	return v, dropped
+}
 
 // stripFrom is strip for a value at a path, with its schemas.
 func (s *cardSchema) stripFrom(v any, of applied, path string) (any, []string) {
@@ -419,7 +469,7 @@ func (s *cardSchema) stripFrom(v any, of applied, path string) (any, []string) {
 		switch v := v.(type) {
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(v)) {
-				m, here := s.member(of, name), path+jsonx.Pointer(name)
+				m, here := s.inside(of, name), path+jsonx.Pointer(name)
 				if m.server() {
 					dropped = append(dropped, here)
 					delete(v, name)
@@ -430,7 +480,7 @@ func (s *cardSchema) stripFrom(v any, of applied, path string) (any, []string) {
 		case []any:
 			kept := v[:0]
 			for i, one := range v {
-				e, here := s.element(of, i), path+jsonx.Pointer(strconv.Itoa(i))
+				e, here := s.item(of, i), path+jsonx.Pointer(strconv.Itoa(i))
 				if e.server() {
 					dropped = append(dropped, here)
 					continue

@@ -96,12 +96,12 @@ func (s *CardStream) Take() (json.RawMessage, error) {
 func (s *cardSchema) place(pointer string) (of applied, ok bool) {
 	of = s.at()
 	for i, token := range tokens(pointer) {
-		next := s.member(of, token)
-		if i == 0 && len(next) == 0 && (of.closed() || beside(token)) {
+		if i == 0 && len(s.member(of, token)) == 0 && (of.closed() || beside(token)) {
 			return nil, false
 		}
+		next := s.inside(of, token)
 		if n, err := strconv.Atoi(token); err == nil {
-			next = append(next, s.element(of, n)...)
+			next = append(next, s.item(of, n)...)
 		}
 		if next.server() {
 			return nil, false

@@ -203,10 +203,10 @@ test("is linear", () => {
     let best = Number.POSITIVE_INFINITY;
     for (let n = 0; n < 3; n++) {
       const stream = new JSONStream();
-      const begin = performance.now();
+      const begin = process.cpuUsage().user;
       for (let at = 0; at < text.length; at += 4) stream.push(text.slice(at, at + 4));
       stream.close();
-      best = Math.min(best, performance.now() - begin);
+      best = Math.min(best, process.cpuUsage().user - begin);
     }
     return best / items;
   };

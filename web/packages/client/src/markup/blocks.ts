@@ -1,8 +1,8 @@
 import { applyPatch, put } from "../patch.ts";
-import type { Block, ErrorInfo } from "../types.ts";
+import type { Block, ErrorInfo, PatchOperation } from "../types.ts";
 import type { Lenient, MarkupConfig, TagSpec } from "./config.ts";
 import type { EndReason, FallbackReason, MarkupEvent, Syntax } from "./event.ts";
-import { JSONStream } from "./json.ts";
+import { JSONStream, JSONStreamError, maxDepth } from "./json.ts";
 import { Scanner } from "./scanner.ts";
 
 /** What a page knows of a card that a model may write. */
@@ -13,10 +13,13 @@ export interface CardSpec {
   streaming?: boolean;
   /**
    * Pointers to what is not the model's to say, such as `/price`; a `*` in one
-   * stands for every item of a list. What the model wrote there is dropped, and
-   * `resolve` fills it.
+   * stands for every item of a list. What the model wrote there is dropped, also
+   * where it put one item for the list or a list for the object, and `resolve`
+   * fills it. Where versions of the card differ, the pointers of each stand
+   * under its major; a version that is not among them has those of all. In words
+   * a member of such a name is nowhere.
    */
-  serverFields?: readonly string[];
+  serverFields?: readonly string[] | Readonly<Record<number, readonly string[]>>;
   /** Says what is wrong with a payload, or null. A wrong one is shown as its source. */
   check?(payload: unknown): string | null;
   /** What stands for the card where it cannot be drawn; its source when absent. */
@@ -106,6 +109,8 @@ function failure(code: string, message: string, retryable = false): ErrorInfo {
   return { code, message, retryable };
 }
 
+const stopped = failure("CANCELLED", "It was stopped.", true);
+
 /** The data of cards, fetched once for each name and id. */
 export class Hydrator {
   readonly #known = new Map<string, Promise<unknown>>();
@@ -139,8 +144,11 @@ export class Hydrator {
     return data;
   }
 
-  /** Stops what is being fetched. */
+  /** Stops what is being fetched, or about to be. */
   stop(): void {
+    const waiting = this.#waiting;
+    this.#waiting = new Map();
+    for (const { settle } of [...waiting.values()].flat()) settle(undefined, stopped);
     for (const controller of this.#running) controller.abort();
   }
 
@@ -163,9 +171,7 @@ export class Hydrator {
         failed(failure("HYDRATE_TIMEOUT", "The content did not load in time.", true));
         controller.abort();
       }, this.timeout);
-      controller.signal.addEventListener("abort", () =>
-        failed(failure("CANCELLED", "It was stopped.", true)),
-      );
+      controller.signal.addEventListener("abort", () => failed(stopped));
       const broken = () =>
         failed(failure("DATA_FETCH_FAILED", "The data could not be fetched.", true));
       Promise.resolve()
@@ -207,6 +213,8 @@ interface Open {
   syntax: Syntax;
   name: string;
   spec: CardSpec;
+  /** The body of a fence, of which some is the server's, as it was written. */
+  body?: string;
   /** The body of a fence as far as it came, where it is shown. */
   json?: JSONStream;
   draft?: unknown;
@@ -246,7 +254,6 @@ export class MarkupBlocks {
   /** The text that is open, and white space that may begin one. */
   #text = "";
   #space = "";
-  #stopped = false;
 
   /**
    * `changed` is called when data came that `resolve` fetched. A `hydrator` is
@@ -297,9 +304,8 @@ export class MarkupBlocks {
     this.#fetch(id, asked.open, asked.id, asked.written);
   }
 
-  /** Stops what is being fetched. */
+  /** Stops what is being fetched. Its cards fail, and may be tried again. */
   stop(): void {
-    this.#stopped = true;
     this.#hydrator?.stop();
   }
 
@@ -313,6 +319,7 @@ export class MarkupBlocks {
         return;
       case "delta": {
         const open = this.#open.get(event.id);
+        if (open?.body !== undefined) open.body += event.text;
         if (open?.json && open.block) this.#stream(open, open.json, open.block, event.text);
         return;
       }
@@ -382,6 +389,7 @@ export class MarkupBlocks {
     const open: Open = { block, syntax, name, spec, element };
     this.#origins.set(block, { syntax, name, meta: meta ?? {} });
     if (syntax === "fence" && spec.streaming) open.json = new JSONStream();
+    if (syntax === "fence" && spec.serverFields) open.body = "";
     if (syntax === "placeholder") open.element = { id: meta?.id ?? "" };
     this.#open.set(id, open);
     this.#put(made);
@@ -390,46 +398,61 @@ export class MarkupBlocks {
   #stream(open: Open, json: JSONStream, id: string, text: string): void {
     const block = this.#at(id);
     if (!block) return;
+    let ops: readonly PatchOperation[];
     try {
-      const ops = json.push(text);
-      if (ops.length === 0) return;
-      open.draft = applyPatch(open.draft, ops);
-      if (isObject(open.draft)) this.#put({ ...block, payload: dropped(open.draft, open.spec) });
-    } catch {
+      ops = json.push(text);
+    } catch (error) {
       // Whether it is a card after all, its end tells.
       delete open.json;
+      ops = error instanceof JSONStreamError ? error.operations : [];
     }
+    if (ops.length === 0) return;
+    try {
+      open.draft = applyPatch(open.draft, ops);
+    } catch {
+      delete open.json;
+      return;
+    }
+    if (!isObject(open.draft)) return;
+    const payload = dropped(open.draft, fieldsOf(open.spec, block.version));
+    this.#put({ ...block, payload });
   }
 
   #end(open: Open, id: string, payload: unknown, source: string): void {
     const { spec } = open;
+    const block = this.#at(id);
+    if (!block) return;
+    if (isDeep(payload, maxDepth)) {
+      this.#fail(id, failures.schema, spec.serverFields ? fenced(open.name, 1, {}) : source);
+      return;
+    }
     if (Array.isArray(payload)) {
-      const [first, ...more] = payload;
-      this.#end(open, id, first, source);
-      for (const one of more) {
-        const block = this.#at(id);
-        if (!block) continue;
-        const next = this.#id();
-        this.#put({ ...fresh(next, block.type, block.version), meta: block.meta });
-        this.#end({ ...open, block: next }, next, one, source);
+      for (const [i, one] of payload.entries()) {
+        const next = i === 0 ? id : this.#id();
+        if (i > 0) this.#put({ ...fresh(next, block.type, block.version), meta: block.meta });
+        // Each has words of its own.
+        this.#end({ ...open, block: next }, next, one, fenced(open.name, block.version, one));
       }
       return;
     }
-    const block = this.#at(id);
-    if (!block) return;
     const body = open.syntax === "fence" ? unwrapped(payload, open.name) : payload;
-    const written = isObject(body) ? dropped(body, spec) : {};
-    // What is not the model's to say is not shown in words either.
-    if (spec.serverFields?.length && JSON.stringify(written) !== JSON.stringify(body)) {
-      const version = block.version === 1 ? "" : `@${block.version}`;
-      const json = JSON.stringify(written, null, 2);
-      source = `\`\`\`${open.name}${version}\n${json}\n\`\`\`\n`;
+    const own = isObject(payload) ? payload.schemaVersion : undefined;
+    const said = own === undefined || versionOf(String(own))[0] === block.version;
+    const fields = fieldsOf(spec, said ? block.version : undefined);
+    const all = fieldsOf(spec);
+    const left = dropped(body, fields);
+    const written = isObject(left) ? left : {};
+    if (all.length > 0) {
+      // What is not the model's to say is not shown in words either.
+      const words = unnamed(dropped(written, all), namesIn(all));
+      const other = JSON.stringify(words) !== JSON.stringify(body) || isOdd(open.body);
+      if (other) source = fenced(open.name, block.version, words);
     }
     const key = written.id;
     const hydrated =
       open.syntax === "placeholder" ||
       (open.syntax === "fence" && isPartial(written)) ||
-      (spec.serverFields?.length ?? 0) > 0;
+      all.length > 0;
     if (this.#hydrator && typeof key === "string" && key && hydrated) {
       this.#put({ ...block, payload: written, fallback: source });
       this.#fetch(id, open, key, written);
@@ -446,8 +469,8 @@ export class MarkupBlocks {
       asked.pending = false;
       this.#pending--;
       const block = this.#at(id);
-      if (block && !this.#stopped) change(block);
-      this.#changed?.();
+      if (block) change(block);
+      if (this.#changed) tell(this.#changed);
     };
     this.#hydrator?.get(open.name, key).then(
       (data) =>
@@ -529,6 +552,7 @@ export async function* blocksFrom(
   let seen = made.blocks;
   let failed: { error: unknown } | null = null;
   let over = false;
+  let ended = false;
   try {
     for (;;) {
       const changed = new Promise<null>((resolve) => {
@@ -539,8 +563,10 @@ export async function* blocksFrom(
         yield seen;
         continue;
       }
-      if (failed) throw failed.error;
-      if (over && !made.pending) return;
+      if (over && !made.pending) {
+        if (failed) throw failed.error;
+        return;
+      }
       if (!over) reading ??= next();
       try {
         const result: IteratorResult<string | Uint8Array> | null = await (reading && !over
@@ -548,7 +574,7 @@ export async function* blocksFrom(
           : changed);
         if (!result) continue;
         reading = null;
-        over = result.done === true;
+        over = ended = result.done === true;
         if (result.done) made.close();
         else made.push(result.value);
       } catch (error) {
@@ -560,7 +586,7 @@ export async function* blocksFrom(
     }
   } finally {
     made.stop();
-    if (!over) stop();
+    if (!ended) stop();
   }
 }
 
@@ -571,7 +597,8 @@ interface Pieces {
 }
 
 function piecesOf(source: TextSource): Pieces {
-  if (source instanceof ReadableStream) {
+  if (typeof source === "string") return piecesOf([source]);
+  if ("getReader" in source) {
     const reader = source.getReader();
     return {
       next: async () => {
@@ -608,7 +635,7 @@ function namesOf(names: CardNames | undefined): readonly string[] | undefined {
   return names && (isList(names) ? names : Object.keys(names));
 }
 
-function isList(names: CardNames): names is readonly string[] {
+function isList(names: unknown): names is readonly string[] {
   return Array.isArray(names);
 }
 
@@ -650,24 +677,93 @@ function unwrapped(payload: unknown, name: string): unknown {
   return said && Object.keys(payload).every((key) => around.includes(key)) ? payload.data : payload;
 }
 
+/** The fields of a version that are the server's; of all where it is not known. */
+function fieldsOf({ serverFields = [] }: CardSpec, major?: number): readonly string[] {
+  if (isList(serverFields)) return serverFields;
+  const own = Object.entries(serverFields).find(([version]) => version === String(major));
+  return own?.[1] ?? Object.values(serverFields).flat();
+}
+
+const unescaped = (token: string) => token.replace(/~1/g, "/").replace(/~0/g, "~");
+
+/** What the members are called that pointers lead to. */
+function namesIn(fields: readonly string[]): ReadonlySet<string> {
+  const last = fields.map((pointer) => pointer.slice(pointer.lastIndexOf("/") + 1));
+  return new Set(last.filter((token) => token !== "*").map(unescaped));
+}
+
 /** A payload without what is not the model's to say, also where it stands in `data`. */
-function dropped(payload: Record<string, unknown>, spec: CardSpec): Record<string, unknown> {
-  let result: unknown = payload;
-  for (const pointer of spec.serverFields ?? []) {
-    const path = pointer.split("/").slice(1);
-    result = without(without(result, path), ["data", ...path]);
-  }
-  return isObject(result) ? result : payload;
+function dropped(payload: unknown, fields: readonly string[]): unknown {
+  let result = payload;
+  for (const pointer of fields) result = without(result, pointer.split("/").slice(1));
+  if (fields.length === 0 || !isObject(result) || !Object.hasOwn(result, "data")) return result;
+  return { ...result, data: dropped(result.data, fields) };
 }
 
 function without(value: unknown, path: readonly string[]): unknown {
   const [token, ...rest] = path;
   if (token === undefined) return value;
-  if (Array.isArray(value)) return token === "*" ? value.map((one) => without(one, rest)) : value;
-  const key = token.replace(/~1/g, "/").replace(/~0/g, "~");
-  if (!isObject(value) || !Object.hasOwn(value, key)) return value;
+  const last = rest.length === 0;
+  if (Array.isArray(value)) {
+    if (token !== "*") return value.map((one) => without(one, path));
+    return last ? [] : value.map((one) => without(one, rest));
+  }
+  if (!isObject(value)) return value;
+  if (token === "*") {
+    // One item in place of the list, or items by name.
+    const entries = last ? [] : Object.entries(value);
+    const each = Object.fromEntries(entries.map(([key, one]) => [key, without(one, rest)]));
+    return without(each, rest);
+  }
+  const key = unescaped(token);
+  if (!Object.hasOwn(value, key)) return value;
   const copy = { ...value };
-  if (rest.length === 0) delete copy[key];
+  if (last) delete copy[key];
   else put(copy, key, without(value[key], rest));
   return copy;
+}
+
+/** A value without members of some names, wherever they stand. */
+function unnamed(value: unknown, names: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => unnamed(one, names));
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(([key]) => !names.has(key));
+  return Object.fromEntries(kept.map(([key, one]) => [key, unnamed(one, names)]));
+}
+
+/** Whether readers might take a body differently: a member stands in it twice. */
+function isOdd(body: string | undefined): boolean {
+  try {
+    if (body) new JSONStream().push(body);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function isDeep(value: unknown, left: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return left === 0 || Object.values(value).some((one) => isDeep(one, left - 1));
+}
+
+/** A card as a model would have written it. */
+function fenced(name: string, version: number, payload: unknown): string {
+  const head = version === 1 ? name : `${name}@${version}`;
+  return `\`\`\`${head}\n${JSON.stringify(payload, null, 2)}\n\`\`\`\n`;
+}
+
+/**
+ * Calls a listener. What it throws is reported as that of an event's would be,
+ * and keeps nobody else from going on.
+ */
+export function tell(listener: () => void): void {
+  try {
+    listener();
+  } catch (error) {
+    if (typeof reportError === "function") reportError(error);
+    else
+      queueMicrotask(() => {
+        throw error;
+      });
+  }
 }

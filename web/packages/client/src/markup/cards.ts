@@ -1,5 +1,5 @@
 import { applyPatch, equal, put, valueAt } from "../patch.ts";
-import { readSSE } from "../sse.ts";
+import { readSSE, type SSEFrame } from "../sse.ts";
 import type {
   Action,
   ActionKind,
@@ -21,6 +21,7 @@ import {
   MarkupBlocks,
   type MarkupOptions,
   specOf,
+  tell,
   typeOf,
   versionOf,
 } from "./blocks.ts";
@@ -119,8 +120,12 @@ export interface CardReaderOptions extends Omit<MarkupOptions, "prefix"> {
    */
   fetchFull?(messageId: string, signal: AbortSignal): Promise<unknown>;
   /**
-   * Only what the server has a record of is a card, as it is with a server of
-   * Inlay: what else looks like one in the text is code that the model wrote.
+   * Whether only what the server has a record of is a card; what else looks like
+   * one in the text is code that the model wrote then. Absent: as soon as a
+   * packet shows that the server has records, which the first one of a server of
+   * Inlay does: a `full` with `cards`, be they none, a `card`, or a patch of
+   * `/cards`. Until then, and from servers that never send one, cards are found
+   * in the text alone.
    */
   onlyRecords?: boolean;
   /** Called after each change. */
@@ -191,6 +196,8 @@ export class CardMessageReader {
   #scan: { made: MarkupBlocks; names: string; ended: boolean } | null = null;
   /** What was added to the text since. */
   #more = "";
+  /** Only what has a record is a card. */
+  #records: boolean;
   /** The text is over, unless a retry or an answer adds to it. */
   #over = false;
   /** Cards that have nothing but their id may still get the rest. */
@@ -200,6 +207,7 @@ export class CardMessageReader {
 
   constructor(options: CardReaderOptions) {
     this.#options = options;
+    this.#records = options.onlyRecords === true;
     if (options.resolve) this.#hydrator = new Hydrator(options.resolve, options.timeout);
     this.#message = {
       messageId: options.messageId ?? "",
@@ -229,13 +237,14 @@ export class CardMessageReader {
       return;
     }
     const { messageId, seq, type } = packet;
-    if (messageId !== undefined) {
+    if (messageId) {
       if (!this.#message.messageId) this.#message = { ...this.#message, messageId };
       else if (messageId !== this.#message.messageId) {
         this.#problem("other_message", `a packet of ${messageId}`, seq);
         return;
       }
     }
+    if (this.#options.onlyRecords === undefined && hasRecords(packet)) this.#records = true;
     if (seq === undefined || type === "full") {
       if (seq !== undefined && seq <= this.#message.seq) return;
       this.#apply(packet);
@@ -244,6 +253,16 @@ export class CardMessageReader {
       this.#held.set(seq, packet);
     }
     this.#goOn();
+  }
+
+  /** Something is being fetched that may change the message. */
+  get pending(): boolean {
+    return !this.#closed && (this.#fetching !== null || this.#scan?.made.pending === true);
+  }
+
+  /** The packets are over: what is missing is not waited for any longer. */
+  end(): void {
+    if (this.#held.size > 0) void this.#recover();
   }
 
   /** Nothing more is read; timers and what is being fetched end. */
@@ -257,8 +276,10 @@ export class CardMessageReader {
 
   /** Fetches a card's data again: by `resolve`, or with the full state. */
   retry(blockId: string): void {
+    if (this.#closed) return;
     const made = this.#scan?.made;
-    const own = made?.blocks.find((b) => this.#drawn.get(b.id)?.to.id === blockId);
+    const at = this.#message.blocks.findIndex((b) => b.id === blockId);
+    const own = at < 0 ? undefined : made?.blocks[at];
     if (made && own?.status === "error" && this.#hydrator) {
       made.retry(own.id);
       this.#publish({});
@@ -417,7 +438,8 @@ export class CardMessageReader {
     else delete next.error;
     next.blocks = this.#blocks(next, before.blocks);
     this.#message = next;
-    this.#options.onChange?.(next);
+    const { onChange } = this.#options;
+    if (onChange) tell(() => onChange(next));
   }
 
   #blocks(message: CardMessage, before: readonly Block[]): readonly Block[] {
@@ -427,28 +449,35 @@ export class CardMessageReader {
     const extra = Object.values(cards)
       .map((card) => card.type)
       .filter((name) => !listed(this.#options, name));
-    const names = [...new Set(extra)].sort().join("\n");
+    const only = this.#records;
+    const more = [...new Set(extra)].sort();
+    const names = JSON.stringify([only, ...more]);
     let scan = this.#scan;
-    let more = this.#more;
+    let text = this.#more;
     this.#more = "";
-    if (!scan || scan.names !== names || (scan.ended && more)) {
+    if (!scan || scan.names !== names || (scan.ended && text)) {
+      const options = {
+        ...this.#options,
+        cards: withNames(this.#options.cards, more),
+        prefix: message.messageId ? `${message.messageId}_` : undefined,
+      };
+      const { cards: fences, placeholders } = options;
       const made: MarkupBlocks = new MarkupBlocks(
-        {
-          ...this.#options,
-          cards: withNames(this.#options.cards, names === "" ? [] : names.split("\n")),
-          prefix: message.messageId ? `${message.messageId}_` : undefined,
-        },
+        // What has no record is the text that it is.
+        only
+          ? { ...options, cards: bare(fences), placeholders: bare(placeholders), ...unsaid }
+          : options,
         () => {
           if (this.#scan?.made === made && !this.#closed) this.#publish({});
         },
-        this.#hydrator,
+        only ? undefined : this.#hydrator,
       );
       scan = { made, names, ended: false };
       this.#scan = scan;
-      more = markdown;
+      text = markdown;
     }
     const { made } = scan;
-    if (more) made.push(more);
+    if (text) made.push(text);
     if (this.#over && !scan.ended) {
       scan.ended = true;
       made.close(message.finishReason === "length" ? "length" : "stop");
@@ -471,8 +500,9 @@ export class CardMessageReader {
       this.#drawn.set(`\n${record.id}`, { from: to, record, ended, to });
       blocks.push(to);
     }
-    return unique(blocks).map((block, i) => {
-      const old = before[i]?.id === block.id ? before[i] : before.find((b) => b.id === block.id);
+    const known = new Map(before.map((block) => [block.id, block]));
+    return unique(blocks).map((block) => {
+      const old = known.get(block.id);
       return old && equal(old, block) ? old : block;
     });
   }
@@ -500,13 +530,13 @@ export class CardMessageReader {
     if (!origin) return block;
     if (record) return blockOf(record, this.#options);
     const { id, status, payload, fallback = "" } = block;
-    const { onlyRecords } = this.#options;
-    if (onlyRecords && origin.syntax === "fence" && origin.meta.id && !ended) {
+    const only = this.#records;
+    if (only && origin.syntax === "fence" && origin.meta.id && !ended) {
       // Its record comes after its fence.
       const { payload: _, ...waits } = block;
       return { ...waits, id: origin.meta.id, status: "loading" };
     }
-    if (onlyRecords || (origin.syntax === "fence" && !listed(this.#options, origin.name))) {
+    if (only || (origin.syntax === "fence" && !listed(this.#options, origin.name))) {
       const open = status === "loading";
       const text = open ? "" : fallback;
       return {
@@ -530,7 +560,8 @@ export class CardMessageReader {
   }
 
   #problem(code: CardProblem["code"], message: string, seq?: number): void {
-    this.#options.onProblem?.({ code, message, ...(seq !== undefined && { seq }) });
+    const { onProblem } = this.#options;
+    if (onProblem) tell(() => onProblem({ code, message, ...(seq !== undefined && { seq }) }));
   }
 }
 
@@ -542,10 +573,48 @@ export async function* readCardMessage(
   stream: ReadableStream<Uint8Array>,
   options: CardReaderOptions,
 ): AsyncGenerator<CardMessage, void, undefined> {
-  const reader = new CardMessageReader(options);
+  let wake = () => {};
+  const onChange = (message: CardMessage) => {
+    wake();
+    options.onChange?.(message);
+  };
+  const reader = new CardMessageReader({ ...options, onChange });
+  const source = stream.getReader();
+  const frames = readSSE(
+    new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const { done, value } = await source.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+    }),
+  );
+  let reading: Promise<IteratorResult<SSEFrame, void>> | null = null;
   let seen = reader.message;
+  let over = false;
   try {
-    for await (const { data } of readSSE(stream)) {
+    for (;;) {
+      const changed = new Promise<null>((resolve) => {
+        wake = () => resolve(null);
+      });
+      if (reader.message !== seen) {
+        seen = reader.message;
+        yield seen;
+        continue;
+      }
+      if (over && !reader.pending) return;
+      if (!over) reading ??= frames.next();
+      const result: IteratorResult<SSEFrame, void> | null = await (reading && !over
+        ? Promise.race([reading, changed])
+        : changed);
+      if (!result) continue;
+      reading = null;
+      if (result.done) {
+        over = true;
+        reader.end();
+        continue;
+      }
+      const { data } = result.value;
       if (data === undefined) continue;
       let packet: unknown;
       try {
@@ -554,13 +623,11 @@ export async function* readCardMessage(
         packet = null;
       }
       reader.push(packet);
-      if (reader.message !== seen) {
-        seen = reader.message;
-        yield seen;
-      }
     }
   } finally {
     reader.close();
+    // Which also ends a read that is waiting.
+    if (!over) source.cancel().catch(() => {});
   }
 }
 
@@ -632,14 +699,15 @@ function ending({ type, payload }: CardPacket): Partial<CardMessage> {
   return type === "done" ? ended({ finishReason: "stop", ...payload }) : {};
 }
 
-function failed({ code, message, retryable }: Record<string, unknown>): Partial<CardMessage> {
+function failed(error: Record<string, unknown>): Partial<CardMessage> {
+  return { status: "error", error: errorOf(error) };
+}
+
+function errorOf({ code, message, retryable }: Record<string, unknown>): ErrorInfo {
   return {
-    status: "error",
-    error: {
-      code: typeof code === "string" ? code : "internal",
-      message: typeof message === "string" ? message : "",
-      retryable: retryable === true,
-    },
+    code: typeof code === "string" ? code : "internal",
+    message: typeof message === "string" ? message : "",
+    retryable: retryable === true,
   };
 }
 
@@ -693,6 +761,27 @@ function withNames(names: CardNames | undefined, more: readonly string[]): CardN
   return all;
 }
 
+/** What a text with records does not have besides them. */
+const unsaid = { tags: undefined, resolve: undefined };
+
+/** The names, with nothing that would judge, fill or word what is written by them. */
+function bare(names: CardNames | undefined): CardNames | undefined {
+  if (!names || Array.isArray(names)) return names;
+  const out: Record<string, CardSpec> = {};
+  for (const [name, { type, estimatedHeight }] of Object.entries(names as typeof out)) {
+    put(out, name, { type, estimatedHeight });
+  }
+  return out;
+}
+
+/** Whether a packet shows that its sender has records of its cards. */
+function hasRecords({ type, payload }: CardPacket): boolean {
+  if (type === "full") return typeof payload.cards === "object" && payload.cards !== null;
+  if (type !== "patch") return type === "card";
+  const operations = payload.patch as readonly unknown[];
+  return operations.some((one) => isObject(one) && /^\/cards(\/|$)/.test(String(one.path)));
+}
+
 const kinds: readonly string[] = ["api", "prompt", "link", "local"];
 
 /** The block that a card is drawn as. One whose name is not listed shows its fallback. */
@@ -705,7 +794,7 @@ function blockOf(record: CardRecord, options: CardReaderOptions): Block {
   const [version, minor] = versionOf(record.schemaVersion);
   const { data, error, state, fallback } = record;
   const meta: BlockMeta = {};
-  if (record.title) meta.title = record.title;
+  if (record.title && typeof record.title === "string") meta.title = record.title;
   if (minor > 0) meta.schemaMinor = minor;
   if (record.truncated) meta.truncated = true;
   if (spec.estimatedHeight) meta.estimatedHeight = spec.estimatedHeight;
@@ -720,7 +809,7 @@ function blockOf(record: CardRecord, options: CardReaderOptions): Block {
   };
   if (known && data !== undefined) block.payload = data;
   if (typeof fallback === "string") block.fallback = fallback;
-  if (isObject(error)) block.error = error as unknown as ErrorInfo;
+  if (isObject(error)) block.error = { ...error, ...errorOf(error) };
   if (state !== undefined) block.state = state;
   if (known && Array.isArray(record.actions)) {
     block.actions = record.actions.flatMap((action) => actionOf(action) ?? []);
@@ -756,18 +845,20 @@ function actionOf(raw: unknown): Action | null {
     ...rest,
     id: id ?? name,
     ...(id !== undefined && id !== name && { action: name }),
-    label: text ?? name,
+    label: typeof text === "string" ? text : name,
     kind: type as ActionKind,
   };
 }
 
 /** Blocks with ids of their own, also where a text names one twice. */
 function unique(blocks: readonly Block[]): Block[] {
-  const seen = new Set<string>();
+  const seen = new Map<string, number>();
   return blocks.map((block) => {
     let { id } = block;
-    for (let n = 2; seen.has(id); n++) id = `${block.id}_${n}`;
-    seen.add(id);
+    let n = seen.get(id) ?? 0;
+    while (seen.has(id)) id = `${block.id}_${++n + 1}`;
+    seen.set(block.id, n);
+    seen.set(id, seen.get(id) ?? 0);
     return id === block.id ? block : { ...block, id };
   });
 }

@@ -468,7 +468,11 @@ function judge(s: State, text: string, closed: boolean): void {
 function read(text: string, orArray: boolean): [unknown, ("bad_json" | "not_object")?] {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // What is half of a character in an escape is none.
+    const halves = /\\ud[89a-f]/i.test(text);
+    value = halves
+      ? JSON.parse(text, (_, v) => (typeof v === "string" ? c.paired(v) : v))
+      : JSON.parse(text);
   } catch {
     return [null, "bad_json"];
   }
