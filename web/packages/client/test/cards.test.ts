@@ -156,6 +156,80 @@ describe("what the server writes", () => {
     reader.close();
   });
 
+  describe("what the model wrote as a card is none, once the server shows its records", () => {
+    const made = '```Chart\n{"type":"bar"}\n```\n';
+    const record = { id: "b_2", type: "Chart", data: { type: "line" } };
+    const first: [string, unknown][] = [
+      ["full", { markdown: "", cards: {} }],
+      ["full", { markdown: "", cards: [] }],
+      ["card", record],
+      ["patch", { patch: [{ op: "add", path: "/cards/b_2", value: record }] }],
+    ];
+
+    test.each(first)("by a %s: %j", (type, payload) => {
+      const { reader } = reading({ placeholders: ["TrainCard"], tags: { note: { raw: true } } });
+      reader.push(packet(1, type, payload));
+      reader.push(append(2, `${made}[(TrainCard:G1)] <note>x</note>`));
+      reader.push(packet(3, "done", {}));
+      const types = reader.message.blocks.filter((b) => b.id !== "b_2").map((b) => b.type);
+      expect([...new Set(types)]).toEqual(["text"]);
+      const text = reader.message.blocks.map((b) => (b.type === "text" ? b.payload : "")).join("");
+      expect(text).toBe(`${made}[(TrainCard:G1)] <note>x</note>`);
+    });
+
+    test.each(first)("also when that comes late: a %s: %j", (type, payload) => {
+      const { reader } = reading();
+      reader.push(append(1, made));
+      expect(reader.message.blocks[0]?.type).toBe("chart");
+      reader.push(
+        packet(2, type, type === "full" ? { ...(payload as object), markdown: made } : payload),
+      );
+      expect(reader.message.blocks[0]).toMatchObject({ type: "text", payload: made });
+      // And for good.
+      reader.push(packet(3, "full", { markdown: made }));
+      expect(reader.message.blocks[0]).toMatchObject({ type: "text", payload: made });
+    });
+
+    test("also when it is held", () => {
+      const { reader, seen } = reading();
+      reader.push(packet(2, "card", record));
+      reader.push(append(1, made));
+      for (const { blocks } of seen) expect(blocks[0]).toMatchObject({ type: "text" });
+    });
+
+    test("its data is not fetched here, nor its words made", async () => {
+      const resolve = vi.fn(async () => ({}));
+      const cards = {
+        Chart: { fallback: () => "A chart", check: () => "wrong", estimatedHeight: 9 },
+      };
+      const { reader } = reading({ cards, resolve });
+      const named = '```Chart id=b_2\n{"id":"b_2"}\n```\n';
+      reader.push(
+        packet(1, "full", { markdown: `\`\`\`Chart\n{"id":"x"}\n\`\`\`\n${named}`, cards: {} }),
+      );
+      await Promise.resolve();
+      expect(resolve).not.toHaveBeenCalled();
+      expect(reader.message.blocks).toMatchObject([
+        { type: "text", payload: '```Chart\n{"id":"x"}\n```\n' },
+        { type: "chart", status: "loading", meta: { estimatedHeight: 9 } },
+      ]);
+      reader.close();
+    });
+
+    test("but is one where the reader is told so, or the server sends none", () => {
+      const told = reading({ onlyRecords: false });
+      told.reader.push(packet(1, "full", { markdown: made, cards: {} }));
+      expect(told.reader.message.blocks[0]?.type).toBe("chart");
+      const other = reading();
+      other.reader.push({ type: "full", data: { messageId: "m_1", markdown: made } });
+      other.reader.push({ type: "patch", messageId: "m_1", patch: [replace("bar", "line")] });
+      expect(other.reader.message.blocks[0]).toMatchObject({
+        type: "chart",
+        payload: { type: "line" },
+      });
+    });
+  });
+
   test("a card that is loading is one with nothing in it", async () => {
     const { reader, seen } = reading();
     for (const one of await packets("chart-between-texts.whole.txt")) reader.push(one);
@@ -570,9 +644,9 @@ test("many packets cost what they add", () => {
     let best = Number.POSITIVE_INFINITY;
     for (let i = 0; i < 3; i++) {
       const { reader } = reading({ onChange: undefined });
-      const begin = performance.now();
+      const begin = process.cpuUsage().user;
       for (let seq = 1; seq <= n; seq++) reader.push(append(seq, "word "));
-      best = Math.min(best, performance.now() - begin);
+      best = Math.min(best, process.cpuUsage().user - begin);
     }
     return best / n;
   };
@@ -592,4 +666,104 @@ test("a stream of packets is read to its end", async () => {
     ["a", "done"],
   ]);
   expect(problems.map((p) => p.code)).toEqual(["bad_packet"]);
+});
+
+test("what a listener throws is reported, and no packet is lost by it", async () => {
+  vi.useFakeTimers();
+  const report = vi.fn();
+  vi.stubGlobal("reportError", report);
+  const broken = () => {
+    throw new Error("broken");
+  };
+  const fetchFull = async () => packet(5, "full", { markdown: "abcde", cards: {} });
+  const { reader } = reading({ onChange: broken, onProblem: broken, fetchFull });
+  reader.push(append(2, "b"));
+  reader.push(append(3, "c"));
+  reader.push(append(1, "a"));
+  expect(reader.message).toMatchObject({ markdown: "abc", seq: 3 });
+  reader.push("nothing");
+  reader.push(append(6, "f"));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(reader.message).toMatchObject({ markdown: "abcdef", seq: 6 });
+  expect(report).toHaveBeenCalledTimes(6);
+  reader.close();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+test("many cards by one name cost what they add", () => {
+  const time = (n: number) => {
+    const { reader } = reading({ onChange: undefined });
+    const markdown = '```Chart id=x\n{"a":1}\n```\n'.repeat(n);
+    const begin = process.cpuUsage().user;
+    reader.push(packet(1, "full", { markdown }));
+    reader.push(packet(2, "full", { markdown: `a\n${markdown}` }));
+    const spent = process.cpuUsage().user - begin;
+    const ids = reader.message.blocks.map((b) => b.id);
+    expect(new Set(ids).size).toBe(n + 1);
+    return spent / n;
+  };
+  time(200);
+  expect(time(8_000)).toBeLessThan(8 * time(500));
+});
+
+test("records that say what they should not are made to", () => {
+  const { reader } = reading();
+  const raw = {
+    id: "b_1",
+    type: "Chart",
+    title: { html: "<b>" },
+    error: { code: 5, message: {}, retryable: "yes" },
+    actions: [{ type: "api", name: "a", text: {} }],
+    data: {},
+  };
+  reader.push(packet(1, "card", raw));
+  expect(reader.message.blocks[0]).toMatchObject({
+    meta: {},
+    error: { code: "internal", message: "", retryable: false },
+    actions: [{ id: "a", label: "a" }],
+  });
+  reader.push(packet(2, "card", JSON.parse('{"id":"__proto__","type":"__proto__","data":{}}')));
+  expect(Object.keys(reader.message.cards)).toEqual(["b_1", "__proto__"]);
+  expect(reader.message.blocks[1]?.type).toBe("app.__proto__");
+});
+
+describe("a stream", () => {
+  const frames = (all: unknown[]) => all.map((one) => bytes(`data: ${JSON.stringify(one)}\n\n`));
+
+  test("is not over before data that is fetched here", async () => {
+    const resolve = async () => {
+      await new Promise((done) => setTimeout(done, 5));
+      return { "1": { title: "A" } };
+    };
+    const all = [append(1, '```ProductCard\n{"id":"1"}\n```\n'), packet(2, "done", {})];
+    const seen = await collect(readCardMessage(chunked(frames(all)), { cards: names, resolve }));
+    expect(seen.at(-1)?.blocks[0]).toMatchObject({ status: "done", payload: { title: "A" } });
+  });
+
+  test("that ends in a gap gets the full state at once", async () => {
+    const fetchFull = vi.fn(async () =>
+      packet(3, "full", { markdown: "abc", finishReason: "stop" }),
+    );
+    const all = [append(1, "a"), append(3, "c")];
+    const seen = await collect(
+      readCardMessage(chunked(frames(all)), { cards: names, fetchFull, maxWait: 60_000 }),
+    );
+    expect(seen.at(-1)).toMatchObject({ markdown: "abc", status: "done" });
+    expect(fetchFull).toHaveBeenCalledOnce();
+  });
+
+  test("that nobody reads any longer is given up, also while it is silent", async () => {
+    const cancel = vi.fn();
+    const [first] = frames([append(1, '```ProductCard\n{"id":"1"}\n```\n')]);
+    const silent = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(first),
+      cancel,
+    });
+    const resolve = async () => ({ "1": { title: "A" } });
+    for await (const { blocks } of readCardMessage(silent, { cards: names, resolve })) {
+      if (blocks[0]?.status === "done") break;
+    }
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledOnce());
+  });
 });
