@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/inlay-ui/inlay/agent"
 	"github.com/inlay-ui/inlay/asset"
 	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/model/openai"
@@ -62,6 +63,9 @@ type Config struct {
 	Logger *slog.Logger `json:"-"`
 	// LLM answers instead of what Model names.
 	LLM model.Model `json:"-"`
+	// Upstream answers instead of the loop over a model and tools, and instead of
+	// what Agent names.
+	Upstream agent.Agent `json:"-"`
 	// Backend keeps conversations instead of what Store names. It is closed
 	// with the App.
 	Backend store.Store `json:"-"`
@@ -107,8 +111,29 @@ type ModelConfig struct {
 	TextEvents []string `json:"text_events"`
 }
 
-// AgentConfig bounds and instructs the agent.
+// AgentConfig bounds and instructs the agent, or says where one is that answers
+// instead.
 type AgentConfig struct {
+	// Kind is loop (default), which asks Model and runs Tools; ag-ui or ai-sdk, an
+	// agent at URL that speaks that protocol.
+	Kind string `json:"kind"`
+	URL  string `json:"url"`
+	// Name is what the agent is called; the host of URL unless set.
+	Name string `json:"name"`
+	// Auth is key (default): APIKey is sent, if there is one; or forward: the
+	// bearer token of whoever asks.
+	Auth string `json:"auth"`
+	// APIKey is the secret itself. It is never read from a file; use APIKeyEnv or
+	// APIKeyFile there.
+	APIKey     string            `json:"api_key"`
+	APIKeyEnv  string            `json:"api_key_env"`
+	APIKeyFile string            `json:"api_key_file"`
+	Headers    map[string]string `json:"headers"`
+	// IdleTimeout is how long the agent may be silent. Default 60 s.
+	IdleTimeout time.Duration `json:"idle_timeout"`
+	// Results say how what came of the agent's calls is shown, by the name of its
+	// tool: programs over {args, user, body}.
+	Results map[string]mapping.Block `json:"results"`
 	// System is the product's own part of the system prompt.
 	System string `json:"system"`
 	// MaxSteps is the number of model calls of a turn. Default 8.

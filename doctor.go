@@ -37,8 +37,17 @@ func (c Config) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := app.newModel(); err != nil {
+	up, err := c.upstream()
+	if err != nil {
 		return err
+	}
+	if _, err := app.results(); err != nil {
+		return err
+	}
+	if up == nil || c.hasModel() {
+		if _, err := app.newModel(); err != nil {
+			return err
+		}
 	}
 	if c.Backend == nil {
 		if _, err := c.databasePath(); err != nil {
@@ -188,6 +197,17 @@ func (c Config) pingSources(ctx context.Context, note func(what, detail string, 
 
 func (c Config) pingModel(ctx context.Context, note func(what, detail string, err error, cure string)) {
 	app := &App{cfg: c}
+	up, err := c.upstream()
+	switch {
+	case err != nil:
+		note("agent", "", err, "mend the section agent")
+		return
+	case up != nil:
+		note("agent", up.Info().Name+" at "+c.Agent.URL+" (not called: a run may have effects)", nil, "")
+		if !c.hasModel() {
+			return
+		}
+	}
 	m, err := app.newModel()
 	if err != nil {
 		note("model", "", err, "mend the section model")

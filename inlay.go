@@ -38,6 +38,7 @@ import (
 
 	"github.com/inlay-ui/inlay/action"
 	"github.com/inlay-ui/inlay/action/declared"
+	"github.com/inlay-ui/inlay/agent"
 	"github.com/inlay-ui/inlay/asset"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/demo"
@@ -193,11 +194,13 @@ type App struct {
 
 // parts is what an opened App is made of.
 type parts struct {
-	log    *slog.Logger
-	store  store.Store
-	model  model.Model
-	demo   *demo.Demo
-	runner *turn.Runner
+	log   *slog.Logger
+	store store.Store
+	model model.Model // nil where upstream answers and nothing else asks one
+	// upstream answers instead of model; nil for none.
+	upstream agent.Agent
+	demo     *demo.Demo
+	runner   *turn.Runner
 	// keys sign what the server hands out and later believes.
 	keys    *signing.Ring
 	files   *asset.Library
@@ -299,8 +302,13 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		return err
 	}
 	p.closers = append(p.closers, p.store.Close)
-	if p.model, err = a.newModel(); err != nil {
+	if p.upstream, err = a.cfg.upstream(); err != nil {
 		return err
+	}
+	if p.upstream == nil || a.cfg.hasModel() {
+		if p.model, err = a.newModel(); err != nil {
+			return err
+		}
 	}
 	if p.keys, err = a.cfg.Keys.open(a.cfg.Data, a.cfg.Backend == nil); err != nil {
 		return err
@@ -359,8 +367,12 @@ func (a *App) open(ctx context.Context, p *parts) error {
 		limits.Optional = cmp.Or(limits.Optional, demo.CardsShown)
 	}
 	metrics := server.NewMetrics()
+	results, err := a.results()
+	if err != nil {
+		return err
+	}
 	if p.runner, err = turn.New(turn.Config{
-		Store: p.store, Model: p.model, Tools: a.tools, Registry: a.registry,
+		Store: p.store, Model: p.model, Upstream: p.upstream, Results: results, Tools: a.tools, Registry: a.registry,
 		System: a.cfg.Agent.System, Version: Version(), Limits: limits,
 		Instance: id.New("i"), Logger: a.log, Observer: metrics, Actions: a.actions,
 		Files: attachments{p.files}, OutFiles: p.files,
@@ -387,7 +399,7 @@ func (a *App) open(ctx context.Context, p *parts) error {
 	if err := p.gateway.Sweep(ctx); err != nil {
 		return fmt.Errorf("settle unfinished actions: %w", err)
 	}
-	info := p.model.Info()
+	info := p.info()
 	a.log.Info("ready", "model", info.Name, "kind", info.Kind, "tools", a.tools.Len(), "actions", a.actions.Len(), "cards", a.cards.Len(), "sample_data", withDemo, "data", a.cfg.Data)
 	if info.Kind == "scripted" {
 		a.log.Info("the scripted demo model answers; for a real one set INLAY_MODEL_BASE_URL, INLAY_MODEL_NAME and INLAY_MODEL_API_KEY, or model: in a YAML file")
@@ -401,7 +413,7 @@ func (a *App) withDemo(tools int) bool {
 	if a.cfg.Demo != nil {
 		return *a.cfg.Demo
 	}
-	return tools == 0 && a.cfg.Model.Kind != modelText // its tools would not be called
+	return tools == 0 && a.cfg.Model.Kind != modelText && !a.cfg.elsewhere() // its tools would not be called
 }
 
 // addActions registers what needs the tools and sources that are open: the
@@ -487,7 +499,7 @@ func (a *App) newHandler(p *parts, allowed AllowConfig, metrics *server.Metrics)
 	allow := server.Allow(allowed)
 	allow.LinkHosts = linkHosts(allow.LinkHosts, p.queries)
 	cfg := server.Config{
-		Runner: p.runner, Actions: p.gateway, Auditor: a.cfg.auditor(), Store: p.store, Files: p.files, Registry: a.registry, Auth: auth, Model: p.model.Info(),
+		Runner: p.runner, Actions: p.gateway, Auditor: a.cfg.auditor(), Store: p.store, Files: p.files, Registry: a.registry, Auth: auth, Model: p.info(),
 		Allow: allow, SampleData: p.demo != nil, Limits: a.cfg.serverLimits(), Web: web.Dist,
 		Origins: a.cfg.Auth.Origins, Heartbeat: a.cfg.Limits.Heartbeat, WriteTimeout: a.cfg.Limits.WriteTimeout,
 		StrictCapabilities: a.cfg.Capabilities.Strict, UndeclaredBlocks: undeclared, ShowToolDetails: a.cfg.devMode(),

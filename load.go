@@ -31,6 +31,7 @@ const maxConfigBytes = 4 << 20
 // secretKeys may not stand in a file.
 var secretKeys = map[string]string{
 	"model.api_key": "model.api_key_env or model.api_key_file",
+	"agent.api_key": "agent.api_key_env or agent.api_key_file",
 	"auth.secret":   "auth.secret_env or auth.secret_file",
 }
 

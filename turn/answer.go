@@ -74,12 +74,22 @@ func (r *Runner) Answer(ctx context.Context, req AnswerRequest) (Started, error)
 	place := s.place(req.Block)
 	q := s.Step[place].Question
 	a := answerState{Answer: req.Action}
-	switch req.Action {
-	case tool.Reject:
+	switch {
+	case s.Step[place].Interrupt != nil:
+		if req.Action == tool.Reply {
+			if a.Values = req.Values; a.Values == nil {
+				a.Values = req.Payload
+			}
+		}
+		s.Step[place].reply(req)
+		r.decide(ctx, m, q, event.QuestionAnswered, a, req.State, req.Rev)
+		t := r.newContinuation(ctx, lease, last, m, req.Caller, req.Caps, s)
+		return r.goOn(ctx, t, s, []int{place})
+	case req.Action == tool.Reject:
 		told := reject(req.Payload)
 		s.Step[place].Told = &told
 		s.remember(place, true)
-	case tool.Edit, tool.Reply:
+	case req.Action == tool.Edit, req.Action == tool.Reply:
 		if a.Values = req.Values; a.Values == nil {
 			a.Values = req.Payload
 		}
@@ -360,7 +370,7 @@ func (t *run) proceed(ctx context.Context, first chan<- error, places []int) end
 		return t.pause(ctx)
 	}
 	t.endStep()
-	return t.loop(ctx)
+	return t.answer(ctx)
 }
 
 // approved runs the call that was agreed to.

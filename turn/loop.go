@@ -50,6 +50,15 @@ func (t *run) converse(ctx context.Context, first chan<- error) ending {
 	if err != nil {
 		return ending{lost: true}
 	}
+	return t.answer(ctx)
+}
+
+// answer asks the model, or the agent that answers instead, until the turn is
+// over or waits.
+func (t *run) answer(ctx context.Context) ending {
+	if t.r.cfg.Upstream != nil {
+		return t.relay(ctx)
+	}
 	return t.loop(ctx)
 }
 
@@ -136,7 +145,13 @@ func (t *run) beginStep(resp model.Response) {
 
 // endStep puts the results of the step behind its calls.
 func (t *run) endStep() {
-	t.exchange, t.slots = t.state().results(waitingPlaceholder), nil
+	s := t.state()
+	for _, sl := range s.Step {
+		if sl.Interrupt != nil {
+			t.replies = append(t.replies, sl.answered())
+		}
+	}
+	t.exchange, t.slots = s.results(waitingPlaceholder), nil
 }
 
 // call is the call of an id in the last step.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inlay-ui/inlay/agent"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
@@ -56,6 +57,7 @@ type run struct {
 	named    map[string]bool   // ids of the turn's calls
 	waiting  map[string]string // calls of earlier answers that wait, since when
 	reports  []string          // what people did with blocks since the last answer
+	replies  []agent.Reply     // to what the upstream agent asked
 	saved    bool              // the store has a state of the turn
 	// unattended says that nobody is here whose rights a tool could run with.
 	unattended bool
@@ -182,7 +184,7 @@ func (r *Runner) sessionBefore(ctx context.Context, m store.Message) *emit.Sessi
 
 // agent is who acts in the trajectory of a run.
 func (t *run) agent() trajectory.Agent {
-	a := trajectory.Agent{Name: t.r.cfg.Agent, Version: t.r.cfg.Version, ModelName: t.r.cfg.Model.Info().Name}
+	a := trajectory.Agent{Name: t.r.cfg.Agent, Version: t.r.cfg.Version, ModelName: t.r.cfg.info().Name}
 	for _, s := range t.specs() {
 		if def, err := definition(s.Name, s.Description, tool.Parameters(s)); err == nil {
 			a.ToolDefinitions = append(a.ToolDefinitions, def)

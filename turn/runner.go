@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/inlay-ui/inlay/agent"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/emit"
 	"github.com/inlay-ui/inlay/event"
@@ -44,10 +45,17 @@ type Observer interface {
 }
 
 // Config is what a Runner needs. Store, Model, Tools and Registry are
-// required.
+// required; Upstream stands for a Model.
 type Config struct {
-	Store    store.Store
-	Model    model.Model
+	Store store.Store
+	Model model.Model
+	// Upstream is an agent elsewhere that answers instead of the loop over Model
+	// and Tools. nil for none.
+	Upstream agent.Agent
+	// Results show what came of calls of the upstream agent, by the name of its
+	// tool. The result of one that is not here is shown where it says itself how:
+	// an object with ui, as tools answer.
+	Results  map[string]ShowResult
 	Tools    *tool.Set
 	Registry *block.Registry
 	// System is the product's own part of the system prompt.
@@ -126,8 +134,8 @@ var (
 
 // New returns a Runner.
 func New(cfg Config) (*Runner, error) {
-	if cfg.Store == nil || cfg.Model == nil || cfg.Tools == nil || cfg.Registry == nil {
-		return nil, errors.New("turn: store, model, tools and registry are required")
+	if cfg.Store == nil || cfg.Model == nil && cfg.Upstream == nil || cfg.Tools == nil || cfg.Registry == nil {
+		return nil, errors.New("turn: store, model or upstream, tools and registry are required")
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -152,6 +160,9 @@ func New(cfg Config) (*Runner, error) {
 		rec := *cfg.Recommend
 		if rec.Model == nil {
 			rec.Model = cfg.Model
+		}
+		if rec.Model == nil {
+			return nil, errors.New("turn: a recommender beside an upstream needs a model of its own")
 		}
 		rec.Timeout = cmp.Or(rec.Timeout, DefaultRecommendTimeout)
 		cfg.Recommend = &rec
@@ -427,7 +438,7 @@ func (r *Runner) runs(msg string) bool {
 // messages before it and the files of the question.
 func (r *Runner) plan(ctx context.Context, req Request) (store.BeginTurn, []store.Message, []Attachment, error) {
 	now := r.cfg.Now()
-	info := r.cfg.Model.Info()
+	info := r.cfg.info()
 	b := store.BeginTurn{
 		Owner:          req.Owner,
 		IdempotencyKey: req.IdempotencyKey,

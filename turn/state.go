@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inlay-ui/inlay/agent"
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/event"
 	"github.com/inlay-ui/inlay/model"
@@ -71,6 +72,10 @@ type slot struct {
 	Question *question `json:"question,omitempty"`
 	// Client is of a call that the client runs.
 	Client *clientCall `json:"client,omitempty"`
+	// Interrupt is what an upstream agent asked: the slot is none of a call's
+	// result but of the answer, which is Reply.
+	Interrupt *interrupt   `json:"interrupt,omitempty"`
+	Reply     *agent.Reply `json:"reply,omitempty"`
 }
 
 // open reports whether the turn waits for the result.
@@ -143,6 +148,9 @@ func waitingPlaceholder(sl slot) string {
 func (s *state) results(missing func(slot) string) []model.Message {
 	out := append([]model.Message(nil), s.Exchange...)
 	for _, sl := range s.Step {
+		if sl.Interrupt != nil {
+			continue // what came of the call is the agent's to say
+		}
 		told := ""
 		if sl.Same != nil && *sl.Same < len(s.Step) {
 			told = sameCall

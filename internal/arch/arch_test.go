@@ -19,7 +19,7 @@ const module = "github.com/inlay-ui/inlay"
 // order lists the layers; a package may import packages of earlier layers
 // only. The root package, written ".", comes last.
 var order = []string{
-	"block", "event", "store", "emit", "markup", "a2ui", "model", "tool", "asset",
+	"block", "event", "store", "emit", "markup", "a2ui", "model", "agent", "tool", "asset",
 	"trajectory", "turn", "action", "connector", "wire", "server", ".",
 }
 

@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/inlay-ui/inlay/model"
+)
+
+// ErrTooMuch is a run that brings more than the limits of this package.
+var ErrTooMuch = errors.New("the agent sent more than is followed")
+
+// Calls follows the calls of one run, whose arguments arrive in pieces.
+type Calls struct {
+	list []*call
+	byID map[string]*call
+}
+
+type call struct {
+	id, name, args string
+	whole, done    bool
+	before         bool // it is of an earlier run
+}
+
+// Follow notes the calls of a conversation that have no result yet: an agent that
+// goes on after a question says what came of them.
+func (c *Calls) Follow(said []model.Message) {
+	open := make(map[string]model.Call)
+	var order []string
+	for _, m := range said {
+		for _, call := range m.Calls {
+			open[call.ID] = call
+			order = append(order, call.ID)
+		}
+		delete(open, m.CallID)
+	}
+	for _, id := range order {
+		call, ok := open[id]
+		if !ok {
+			continue
+		}
+		if fresh, err := c.Start(id, call.Name); err == nil && fresh {
+			c.byID[id].args, c.byID[id].whole, c.byID[id].before = string(call.Arguments), true, true
+		}
+	}
+}
+
+// Start notes a call. It reports whether it is a new one.
+func (c *Calls) Start(id, name string) (bool, error) {
+	if id == "" || name == "" {
+		return false, errors.New("a call without id or name")
+	}
+	if c.byID[id] != nil {
+		return false, nil
+	}
+	if len(c.list) >= MaxCalls {
+		return false, fmt.Errorf("%w: %d calls", ErrTooMuch, MaxCalls)
+	}
+	if c.byID == nil {
+		c.byID = make(map[string]*call)
+	}
+	k := &call{id: id, name: name}
+	c.list, c.byID[id] = append(c.list, k), k
+	return true, nil
+}
+
+// Arguments adds a piece to the arguments of a call.
+func (c *Calls) Arguments(id, piece string) error {
+	k := c.byID[id]
+	if k == nil || k.whole {
+		return nil // of a call that is not followed
+	}
+	if k.args += piece; len(k.args) > MaxArguments {
+		return fmt.Errorf("%w: arguments of %d bytes", ErrTooMuch, len(k.args))
+	}
+	return nil
+}
+
+// Replace puts whole arguments in the place of the pieces of a call.
+func (c *Calls) Replace(id, args string) error {
+	if k := c.byID[id]; k != nil && !k.whole && args != "" {
+		k.args = ""
+		return c.Arguments(id, args)
+	}
+	return nil
+}
+
+// Whole ends the arguments of a call. ok is false when they were whole already.
+func (c *Calls) Whole(id string) (p Piece, ok bool) {
+	k := c.byID[id]
+	if k == nil || k.whole {
+		return Piece{}, false
+	}
+	k.whole = true
+	return Piece{Kind: CallArguments, ID: k.id, Name: k.name, JSON: arguments(k.args)}, true
+}
+
+// Result notes what came of a call. ok is false when that is known already, or
+// the call is not.
+func (c *Calls) Result(id, content string, failed bool) (p Piece, ok bool) {
+	k := c.byID[id]
+	if k == nil || k.done {
+		return Piece{}, false
+	}
+	k.done = true
+	return Piece{Kind: CallResult, ID: k.id, Name: k.name, Text: content, Failed: failed}, true
+}
+
+// Left are the calls of the given tools that have no result: the client's.
+func (c *Calls) Left(tools []model.ToolSpec) []model.Call {
+	var out []model.Call
+	for _, k := range c.list {
+		for _, t := range tools {
+			if !k.done && k.whole && !k.before && t.Name == k.name {
+				out = append(out, model.Call{ID: k.id, Name: k.name, Arguments: arguments(k.args)})
+			}
+		}
+	}
+	return out
+}
+
+// arguments is the object that a text of arguments is; what is none is {}.
+func arguments(text string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(text)
+}
