@@ -11,7 +11,8 @@
 //	data-<type>                    any other block, whole, with the block's id
 //	data-block-progress            transient: a block too large to be sent while it grows
 //	data-tool-activity             a tool call, where the View has them
-//	tool-input-*, tool-output-*    a call that the client runs; with View.ToolParts any call
+//	tool-input-available,
+//	tool-output-*                  a call that the client runs; with View.ToolParts any call
 //	tool-approval-*                from major 6: a question whether a tool may run
 //	file                           the file of a block the reader cannot draw
 //	source-url                     an annotation of kind source

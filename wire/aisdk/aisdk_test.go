@@ -75,10 +75,9 @@ func read(chunks []map[string]any) (parts []part) {
 			parts[open["approval "+id]].text += fmt.Sprint(" approved=", c["approved"])
 		case strings.HasPrefix(typ, "tool-"):
 			id, _ := c["toolCallId"].(string)
-			if typ == "tool-input-start" {
+			if typ == "tool-input-available" {
 				open["call "+id] = len(parts)
 				parts = append(parts, part{kind: fmt.Sprint("tool-", c["toolName"]), id: "call " + id})
-				continue
 			}
 			at := open["call "+id]
 			if approval, ok := c["approvalId"].(string); ok {

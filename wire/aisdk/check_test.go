@@ -25,7 +25,6 @@ var members = map[string]string{
 	"source-url":      "+sourceId +url title",
 	"file":            "+url +mediaType",
 
-	"tool-input-start":      "+toolCallId +toolName providerExecuted",
 	"tool-input-available":  "+toolCallId +toolName +input providerExecuted",
 	"tool-output-available": "+toolCallId +output providerExecuted",
 	"tool-output-error":     "+toolCallId +errorText providerExecuted",
@@ -38,7 +37,6 @@ var members = map[string]string{
 // later are the chunk types and members of later majors, by the first of them.
 var later = map[string]map[string]string{
 	"6": {
-		"tool-input-start":      "+toolCallId +toolName providerExecuted title",
 		"tool-input-available":  "+toolCallId +toolName +input providerExecuted title toolMetadata",
 		"tool-approval-request": "+approvalId +toolCallId",
 		"tool-output-denied":    "+toolCallId",
@@ -147,7 +145,7 @@ func check(t testing.TB, reader, stream string) []map[string]any {
 		if call, is := c["toolCallId"].(string); is {
 			// What a call was before, and what it may become.
 			from := map[string]string{
-				"tool-input-start": "", "tool-input-available": "tool-input-start", "tool-approval-request": "tool-input-available",
+				"tool-input-available": "", "tool-approval-request": "tool-input-available",
 				"tool-output-denied":    "tool-approval-request tool-approval-response",
 				"tool-output-available": "tool-input-available tool-approval-request tool-approval-response",
 				"tool-output-error":     "tool-input-available tool-approval-request tool-approval-response",

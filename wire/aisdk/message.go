@@ -125,10 +125,10 @@ func (c *collector) apply(chunk map[string]any) {
 		c.add(typ+" "+id, map[string]any{"type": typ, "id": id, "data": chunk["data"]})
 	case typ == "file" || typ == "source-url":
 		c.add("", chunk)
-	case typ == "tool-input-start":
+	case typ == "tool-input-available":
 		name, _ := chunk["toolName"].(string)
-		part := map[string]any{"type": "tool-" + name, "toolCallId": call, "state": "input-streaming"}
-		for _, member := range []string{"title", "providerExecuted"} {
+		part := map[string]any{"type": "tool-" + name, "toolCallId": call, "state": what, "input": chunk["input"]}
+		for _, member := range []string{"title", "providerExecuted", "toolMetadata"} {
 			if v, ok := chunk[member]; ok {
 				part[member] = v
 			}
@@ -154,11 +154,6 @@ func (c *collector) tool(what string, part, chunk map[string]any) {
 		return
 	}
 	switch what {
-	case "input-available":
-		part["state"], part["input"] = what, chunk["input"]
-		if v, ok := chunk["toolMetadata"]; ok {
-			part["toolMetadata"] = v
-		}
 	case "approval-request":
 		approval, _ := chunk["approvalId"].(string)
 		part["state"], part["approval"] = "approval-requested", map[string]any{"id": approval}

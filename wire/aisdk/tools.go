@@ -46,7 +46,7 @@ type toolInput struct {
 	Title string `json:"title,omitempty"`
 	// ProviderExecuted keeps clients from running what the server runs.
 	ProviderExecuted bool            `json:"providerExecuted,omitempty"`
-	Input            json.RawMessage `json:"input,omitempty"`
+	Input            json.RawMessage `json:"input"`
 	// ToolMetadata says of a question what the client's own has no room for.
 	ToolMetadata *struct {
 		Inlay toolMetadata `json:"inlay"`
@@ -61,20 +61,15 @@ type toolMetadata struct {
 	ExpiresAt int64  `json:"expiresAt,omitempty"`
 }
 
-// begin writes the part of a call.
+// beginCall writes the part of a call, whole: a call whose input has only begun
+// is what clients keep over a broken connection, and have twice after it.
 func (e *Encoder) beginCall(dst []byte, c *call, in toolInput) ([]byte, error) {
 	e.calls = append(e.calls, c)
 	in.ToolCallID, in.ToolName, in.ProviderExecuted = c.id, c.name, !c.client
 	if e.major < 6 {
 		in.Title = ""
 	}
-	input, meta := in.Input, in.ToolMetadata
-	in.Input, in.ToolMetadata = nil, nil
-	dst, err := members(dst, "tool-input-start", in)
-	if err != nil {
-		return dst, err
-	}
-	if in.Input, in.ToolMetadata = input, meta; len(input) == 0 {
+	if len(in.Input) == 0 {
 		in.Input = json.RawMessage("{}")
 	}
 	return members(dst, "tool-input-available", in)
