@@ -1,6 +1,6 @@
 // The golden streams of wire/aisdk through one major of the published client.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { stands } from '../recorded.mjs'
@@ -10,16 +10,33 @@ const files = new Set(readdirSync(golden))
 const text = name => readFileSync(new URL(name, golden), 'utf8')
 const logs = [...files].filter(f => f.endsWith('.fold.json')).map(f => f.slice(0, -'.fold.json'.length)).sort()
 
+/** The events of a log. */
+const events = log => {
+  for (const dir of ['../../testdata/logs/', '../../wire/aisdk/testdata/logs/']) {
+    const path = new URL(`${dir}${log}.jsonl`, import.meta.url)
+    if (existsSync(path)) return readFileSync(path, 'utf8').trim().split('\n').map(line => JSON.parse(line))
+  }
+  throw new Error(`no log ${log}`)
+}
+
 /** What each reader of the golden streams declared and sees. */
 const readers = {
   v5: { since: 5, draws: () => true, activity: true, thoughts: true },
   v6: { since: 6, draws: () => true, activity: true, thoughts: true },
   v7: { since: 7, draws: () => true, activity: true, thoughts: true },
+  v7parts: { since: 7, draws: () => true, parts: true, thoughts: true },
   text: { since: 5, draws: () => false, supported: [] },
   charts: { since: 5, draws: b => b.type === 'chart' && b.version === 1, activity: true, supported: ['inlay.chart@1'] },
 }
 
 const plain = value => JSON.parse(JSON.stringify(value))
+
+/** The text that stands for a file: where it is. */
+function link({ type, payload }) {
+  const at = name => `[${name}](/v1/assets/${payload.assetId}/content)`
+  if (type === 'file') return `${at(payload.name)} (${payload.size} B)`
+  if (type === 'image') return at(payload.alt)
+}
 
 /** The parts of the message that the blocks of a fold are. */
 function blockParts(fold, reader) {
@@ -28,13 +45,14 @@ function blockParts(fold, reader) {
   const said = new Map() // block id → its last text
   for (const { blocks } of fold.groups) {
     for (const block of blocks) {
+      if (block.type === 'confirm' && reader.since >= 6) continue // a tool part
       if (block.type !== 'text' && reader.draws(block)) {
         const part = { type: `data-${block.type}`, id: block.id, data: block }
         if (at.has(block.id)) parts[at.get(block.id)] = part
         else at.set(block.id, parts.push(part) - 1)
         continue
       }
-      const words = block.type === 'text' ? block.payload : stands(block)
+      const words = block.type === 'text' ? block.payload : link(block) ?? stands(block)
       if (said.get(block.id) === words) continue
       said.set(block.id, words)
       parts.push({ type: 'text', text: words, state: 'done' })
@@ -42,6 +60,41 @@ function blockParts(fold, reader) {
   }
   return parts
 }
+
+/** The tool parts of the message: what the client runs, what it is asked about. */
+function toolParts(log, fold, reader) {
+  const parts = []
+  const find = id => parts.findLast(p => p.toolCallId === id)
+  for (const { event, blockId, data } of events(log)) {
+    if (event === 'client_tool_call') parts.push({ type: `tool-${data.name}`, toolCallId: data.toolCallId, state: 'input-available', input: data.arguments })
+    if (event === 'tool_call_start' && reader.parts && !data.client && !find(data.toolCallId))
+      parts.push({ type: `tool-${data.name}`, toolCallId: data.toolCallId, state: 'input-available', input: {}, providerExecuted: true })
+    if (event === 'block_end' && data.type === 'confirm' && reader.since >= 6)
+      parts.push({
+        type: `tool-${data.meta.tool}`, toolCallId: data.meta.toolCallId, state: 'approval-requested', input: data.payload.args,
+        providerExecuted: true, approval: { id: blockId }, title: data.payload.prompt,
+      })
+    const asked = event === 'block_state' && parts.find(p => p.approval?.id === blockId)
+    if (asked) {
+      const approved = data.state.status === 'answered' && data.state.answer !== 'reject'
+      if (reader.since >= 7) asked.approval.approved = approved
+      asked.state = approved ? 'approved' : 'output-denied'
+    }
+    const ran = event === 'tool_call_end' && find(data.toolCallId)
+    if (ran) {
+      if (data.status === 'ok') Object.assign(ran, { state: 'output-available', output: { status: 'ok' } })
+      else Object.assign(ran, { state: 'output-error', errorText: data.status === 'error' ? 'The tool failed.' : 'The tool was not run to its end.' })
+    }
+  }
+  if (fold.status !== 'paused')
+    for (const p of parts)
+      if (p.state === 'approved' || p.state === 'input-available') Object.assign(p, { state: 'output-error', errorText: 'The tool was not run to its end.' })
+  return parts
+}
+
+/** What a tool part is compared by. */
+const call = ({ type, toolCallId, state, input, output, errorText, providerExecuted, title, approval }) =>
+  plain({ type, toolCallId, state, input, output, errorText, providerExecuted, approval: approval && { id: approval.id, approved: approval.approved }, title: approval && title })
 
 function metadata(fold, reader) {
   const { conversationId, ts, userMessageId, model } = fold.start
@@ -56,12 +109,14 @@ const words = { stop: 'stop', length: 'length', content_filter: 'content-filter'
 
 function finishReason(fold, name) {
   if (fold.status === 'error') return undefined
-  if (name === 'v7' && (fold.finishReason === 'cancelled' || fold.finishReason === 'paused')) return 'interrupted'
+  if (fold.status === 'paused' && toolParts(fold.log, fold, readers[name]).some(p => p.state === 'approval-requested' || p.state === 'input-available')) return 'tool-calls'
+  if (name.startsWith('v7') && (fold.finishReason === 'cancelled' || fold.finishReason === 'paused')) return 'interrupted'
   return words[fold.finishReason]
 }
 
 /** Holds the client's message against the fold. */
 function same(message, fold, reader) {
+  const log = fold.log
   const got = plain(message)
   assert.equal(got.id, fold.message)
   assert.equal(got.role, 'assistant')
@@ -71,11 +126,33 @@ function same(message, fold, reader) {
   for (const p of thought) assert.equal(p.state, 'done')
   assert.equal(thought.map(p => p.text).join(''), reader.thoughts ? (fold.reasoning ?? '') : '')
   const activity = got.parts.filter(p => p.type === 'data-tool-activity')
-  assert.deepEqual(activity, reader.activity ? (fold.tools ?? []).map(data => ({ type: 'data-tool-activity', id: data.id, data })) : [])
+  assert.deepEqual(activity, reader.activity ? (fold.tools ?? []).filter(t => !t.client).map(data => ({ type: 'data-tool-activity', id: data.id, data })) : [])
+  const tools = toolParts(log, fold, reader)
+  assert.deepEqual(got.parts.filter(p => p.type.startsWith('tool-')).map(call), tools.map(call))
+  // One step more each time that the client has run what it was asked to.
+  const steps = got.parts.filter(p => p.type === 'step-start').length
+  assert.equal(steps, 1 + stepsOf(log), 'steps')
+  const sources = events(log).filter(e => e.event === 'annotation' && /^https?:/.test(e.data.url ?? ''))
   assert.deepEqual(
-    got.parts.slice(1).filter(p => p.type !== 'reasoning' && p.type !== 'data-tool-activity'),
+    got.parts.filter(p => p.type === 'source-url').map(p => p.url),
+    sources.filter(e => reader.draws({ type: 'image', version: 1 }) || e.blockId.endsWith('1')).map(e => e.data.url),
+  )
+  assert.equal(got.parts.filter(p => p.type === 'file').length, log === 'sources-and-files' && reader.supported ? 2 : 0)
+  assert.deepEqual(
+    got.parts.filter(p => p.type === 'text' || p.type.startsWith('data-') && p.type !== 'data-tool-activity'),
     blockParts(fold, reader),
   )
+}
+
+/** How often the client has run all that it was asked to. */
+function stepsOf(log) {
+  const open = new Set()
+  let steps = 0
+  for (const { event, data } of events(log)) {
+    if (event === 'client_tool_call') open.add(data.toolCallId)
+    if (event === 'tool_call_end' && open.delete(data.toolCallId) && open.size === 0) steps++
+  }
+  return steps
 }
 
 /** Cuts a body into pieces of the sizes given by next. */
@@ -209,7 +286,7 @@ export function suite(ai, major) {
     }
 
     const cases = logs.flatMap(log => {
-      const fold = JSON.parse(text(`${log}.fold.json`))
+      const fold = { ...JSON.parse(text(`${log}.fold.json`)), log }
       return Object.entries(readers)
         .filter(([name, r]) => r.since <= major && files.has(`${log}.${name}.txt`))
         .map(([name, reader]) => ({ log, name, reader, fold, stream: text(`${log}.${name}.txt`) }))
@@ -236,7 +313,7 @@ export function suite(ai, major) {
     })
 
     test('however the bytes are split', async () => {
-      for (const { log, name, reader, fold, stream } of cases) {
+      for (const { log, name, reader, fold, stream } of cases.filter(c => c.name === `v${Math.min(major, 6)}` || c.name === 'text')) {
         const splits = name === 'v5' && stream.length < 4000 ? [() => 1, sizes()] : [sizes()]
         for (const split of splits) {
           await faultless(stream, fold, reader, split).catch(e => { throw new Error(`${log} as ${name}`, { cause: e }) })
@@ -296,7 +373,7 @@ export function suite(ai, major) {
     })
 
     test('a follow-up goes into the message that is there', async () => {
-      const fold = JSON.parse(text('retry-after-done.fold.json'))
+      const fold = { ...JSON.parse(text('retry-after-done.fold.json')), log: 'retry-after-done' }
       const stored = { id: fold.message, role: 'assistant', metadata: metadata(fold, readers.v5) }
       stored.parts = [{ type: 'step-start' }, ...blockParts({ groups: fold.groups.slice(0, 1) }, readers.v5)]
       const c = chat({ stream: text('retry-after-done.follow.txt') }, [user, stored])
@@ -309,7 +386,7 @@ export function suite(ai, major) {
     describe('negative controls', () => {
       const log = 'chart-between-texts'
       const stream = text(`${log}.v5.txt`)
-      const fold = JSON.parse(text(`${log}.fold.json`))
+      const fold = { ...JSON.parse(text(`${log}.fold.json`)), log }
       const broken = {
         'an unknown chunk': stream.replace('data: {"type":"finish-step"}', 'data: {"type":"ui_block","block":{}}\n\n$&'),
         'a null where a member may be absent': stream.replace('"finishReason":"stop","messageMetadata"', '"finishReason":null,"messageMetadata"'),
