@@ -29,7 +29,8 @@ func oneOf(key, word string, known ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %q must be %s or %s%s", key, word, known[0], known[1], didYouMean(nearest.Of(word, known)))
+	last := len(known) - 1
+	return fmt.Errorf("%s: %q must be %s or %s%s", key, word, strings.Join(known[:last], ", "), known[last], didYouMean(nearest.Of(word, known)))
 }
 
 func (a *App) newModel() (model.Model, error) {

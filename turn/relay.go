@@ -144,7 +144,8 @@ func (t *run) relay(ctx context.Context) ending {
 // upstreamRequest is what the upstream agent is asked.
 func (t *run) upstreamRequest() agent.Request {
 	req := agent.Request{
-		Thread: t.message.Conversation, Run: fmt.Sprintf("%s.%d", t.message.ID, t.steps), State: t.appState(), Replies: t.replies,
+		// Another installation must not take the name for one of its own.
+		Thread: "thread-" + t.message.Conversation, Run: fmt.Sprintf("%s.%d", t.message.ID, t.steps), State: t.appState(), Replies: t.replies,
 		Messages: fit(turnsOf(slices.Concat(t.history, t.exchange)), t.r.cfg.Limits.ContextBytes),
 	}
 	for _, c := range t.client.tools {

@@ -158,7 +158,7 @@ func TestUpstreamBecomesTheLog(t *testing.T) {
 			t.Fatalf("message %d of\n%s\nis not %q", i, strings.Join(said, "\n"), part)
 		}
 	}
-	if req.Thread != s.Conversation {
+	if req.Thread != "thread-"+s.Conversation {
 		t.Errorf("thread %q", req.Thread)
 	}
 }

@@ -51,9 +51,7 @@ func (a *Agent) Run(ctx context.Context, req agent.Request, on func(agent.Piece)
 	if err != nil {
 		return agent.Outcome{}, &model.Error{Code: model.CodeBadRequest, Message: "the request could not be built", Err: err}
 	}
-	r := &reader{tools: req.Tools, out: agent.Outcome{Finish: model.FinishIncomplete}}
-	r.calls.Follow(req.Messages)
-	return a.peer.Post(ctx, body, r, on)
+	return a.peer.Post(ctx, body, newReader(req), on)
 }
 
 type object = map[string]any
@@ -176,6 +174,12 @@ type reader struct {
 	parts int // data parts without an id
 	size  int // of all data
 	out   agent.Outcome
+}
+
+func newReader(req agent.Request) *reader {
+	r := &reader{tools: req.Tools, out: agent.Outcome{Finish: model.FinishIncomplete}}
+	r.calls.Follow(req.Messages)
+	return r
 }
 
 // End implements agent.Reader.
