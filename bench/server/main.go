@@ -4,10 +4,12 @@
 //
 // The question says what the answer is: "deltas=500 every=50ms". With -recommend
 // a recommender looks at every answer for that long and then suggests a page.
+// With -cards what the answer has of cards becomes cards, otherwise it stays text.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,6 +44,7 @@ func run() error {
 	backend := flag.String("store", "sqlite", "sqlite or memory")
 	coalesce := flag.Duration("coalesce", 0, "limits.coalesce: 0 is the default, -1ns is off")
 	recommend := flag.Duration("recommend", 0, "time that the recommender takes; 0 is none")
+	cards := flag.Bool("cards", false, "read cards in the answers")
 	flag.Parse()
 
 	dir := *data
@@ -67,9 +70,17 @@ func run() error {
 	default:
 		return fmt.Errorf("-store: %q is neither sqlite nor memory", *backend)
 	}
+	if *cards {
+		cfg.Limits.Blocks, cfg.Limits.OptionalBlocks = 1000, 1000
+	}
 	app, err := inlay.New(cfg)
 	if err != nil {
 		return err
+	}
+	if *cards {
+		if err := app.AddCards(inlay.PresetCard("ProductCard", product), inlay.PresetCard("TrainCard", train)); err != nil {
+			return err
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -133,10 +144,12 @@ type answer struct {
 	size int
 	// stamp puts the time into each delta.
 	stamp bool
-	// gate waits for the gate to open after the first delta.
-	gate bool
-	// markdown writes marked-up text instead of one line.
-	markdown bool
+	// gate waits for the gate to open after that many deltas; 0 does not wait.
+	// If that is more than one, those before come without delay.
+	gate int
+	// markdown writes marked-up text instead of one line, cards such text with
+	// cards in it.
+	markdown, cards bool
 	// park waits for the turn to be stopped after the last one.
 	park bool
 }
@@ -157,8 +170,13 @@ func parse(text string) (answer, error) {
 			a.stamp = true
 		case "markdown":
 			a.markdown = true
+		case "cards":
+			a.cards = true
 		case "gate":
-			a.gate = true
+			a.gate = 1
+			if value != "" {
+				a.gate, err = strconv.Atoi(value)
+			}
 		case "park":
 			a.park = true
 		}
@@ -193,6 +211,69 @@ East leads with **a third** of all sales, *North* follows and South is last. The
 
 `
 
+// chapter is a part of an answer with cards, about 1,000 characters.
+const chapter = `## Day %[1]d
+
+The early train is **direct** and has a quiet car, so it suits who wants to work on the way; the later one is cheaper and *slower*. 早班直达，适合赶时间的人。
+
+[(TrainCard:S-%[1]d)]
+
+Things to take along, see also the [list](https://example.com/list?day=%[1]d):
+
+1. A watch whose battery lasts for the whole trip, as there is nowhere to charge it.
+2. Shoes for wet weather. It rains on ` + "`2 of 3`" + ` days at this time of the year.
+
+` + "```ProductCard\n{\"id\": \"p-%[1]d\", \"title\": \"Sample watch %[1]d\", \"reason\": \"Light, and made for running.\"}\n```" + `
+
+| Train | Leaves | Price |
+| ----- | -----: | ----: |
+| S-%[1]d | 07:05 | 120.00 |
+| L-%[1]d | 09:40 | 85.50 |
+
+` + "```sh\ncurl -s https://example.com/trains |\n  jq '.[] | select(.day == %[1]d)'\n```" + `
+
+> Prices are samples and may differ from those at the counter.
+
+The rest of the day needs no plan: the old town is small, everything is within reach on foot, and most of what is worth seeing is free. 老城很小，步行即可。
+
+`
+
+// days are at least n characters of an answer with cards.
+func days(n int) []rune {
+	var text []rune
+	for day := 1; len(text) < n; day++ {
+		text = append(text, []rune(fmt.Sprintf(chapter, day))...)
+	}
+	return text
+}
+
+// product is what the server says of products.
+func product(_ context.Context, ids []string) (map[string]json.RawMessage, error) {
+	return each(ids, func(id string) any {
+		price, stock := 899.0, 12
+		return inlay.ProductCard{ID: id, Title: "Sample watch", Description: "A sample.", Price: &price, Currency: "CNY", Stock: &stock}
+	})
+}
+
+// train is what the server says of trains.
+func train(_ context.Context, ids []string) (map[string]json.RawMessage, error) {
+	return each(ids, func(id string) any {
+		return inlay.TrainCard{ID: id, From: "Sample East", To: "Sample West", Departure: "2026-12-01T07:05:00+08:00", Arrival: "2026-12-01T09:20:00+08:00"}
+	})
+}
+
+func each(ids []string, payload func(id string) any) (map[string]json.RawMessage, error) {
+	found := make(map[string]json.RawMessage, len(ids))
+	for _, id := range ids {
+		raw, err := json.Marshal(payload(id))
+		if err != nil {
+			return nil, err
+		}
+		found[id] = raw
+	}
+	return found, nil
+}
+
 // Stream implements model.Model.
 func (m *fixed) Stream(ctx context.Context, req model.Request, on func(model.Delta) error) (model.Response, error) {
 	if req.ToolChoice != model.ToolAuto {
@@ -215,26 +296,35 @@ func (m *fixed) Stream(ctx context.Context, req model.Request, on func(model.Del
 	if a.markdown {
 		filler = strings.Repeat(markup, 8)
 	}
+	var chapters []rune
+	if a.cards {
+		chapters = days(a.deltas * a.size)
+	}
 	for i := range a.deltas {
-		if i == 1 && a.gate {
+		if i > 0 && i == a.gate {
 			select {
 			case <-gate:
 			case <-ctx.Done():
 				return model.Response{Text: text.String()}, ctx.Err()
 			}
 		}
-		if tick != nil {
+		if tick != nil && (a.gate <= 1 || i >= a.gate) {
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
 				return model.Response{Text: text.String()}, ctx.Err()
 			}
 		}
-		if at+a.size > len(filler) {
-			at = 0
+		var piece string
+		if a.cards {
+			piece = string(chapters[i*a.size : (i+1)*a.size])
+		} else {
+			if at+a.size > len(filler) {
+				at = 0
+			}
+			piece = filler[at : at+a.size]
+			at += a.size
 		}
-		piece := filler[at : at+a.size]
-		at += a.size
 		if a.stamp {
 			piece = strconv.FormatInt(time.Now().UnixNano(), 10) + " " + piece
 		}
