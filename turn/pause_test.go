@@ -765,7 +765,20 @@ func TestForeignAnswer(t *testing.T) {
 func TestReports(t *testing.T) {
 	r := newRig(t, turn.Config{}, nil, step{text: "One."}, step{text: "Two."}, step{text: "Three."})
 	s, _, _ := r.ask("hi")
-	ctx := t.Context()
+	r.submitted(s)
+	r.wait(r.start(turn.Request{Conversation: s.Conversation, Text: "and?"}))
+	r.wait(r.start(turn.Request{Conversation: s.Conversation, Text: "and now?"}))
+	for i, want := range []bool{false, true, false} {
+		if got := strings.Contains(r.model.requests()[i].Messages[0].Content, "- submitted the form"); got != want {
+			t.Errorf("call %d: %v", i, got)
+		}
+	}
+}
+
+// submitted is an action of the person that the next model call is told of.
+func (r *rig) submitted(s turn.Started) {
+	t, ctx := r.t, r.t.Context()
+	t.Helper()
 	call := store.ActionCall{ID: "x_1", Owner: alice, Conversation: s.Conversation, Msg: s.Msg, Block: "b_1", Action: "submit", Key: "k1", Status: store.CallRunning, Holder: "h", LeaseUntil: time.Now().Add(time.Minute), StartedAt: time.Now()}
 	if _, err := r.store.ReserveAction(ctx, store.ActionReserve{Call: call}); err != nil {
 		t.Fatal(err)
@@ -774,12 +787,5 @@ func TestReports(t *testing.T) {
 		Audit:  store.AuditEntry{ID: "l_1", At: time.Now(), Tenant: "t1", User: "alice", Action: "submit", Decision: "allowed"},
 		Answer: func(store.BlockState) ([]byte, error) { return []byte("{}"), nil }}); err != nil {
 		t.Fatal(err)
-	}
-	r.wait(r.start(turn.Request{Conversation: s.Conversation, Text: "and?"}))
-	r.wait(r.start(turn.Request{Conversation: s.Conversation, Text: "and now?"}))
-	for i, want := range []bool{false, true, false} {
-		if got := strings.Contains(r.model.requests()[i].Messages[0].Content, "- submitted the form"); got != want {
-			t.Errorf("call %d: %v", i, got)
-		}
 	}
 }

@@ -154,6 +154,11 @@ func (t *run) upstreamRequest() agent.Request {
 	for _, e := range t.client.context {
 		req.Context = append(req.Context, agent.Entry(e))
 	}
+	if len(t.reports) > 0 {
+		req.Context = append(req.Context, agent.Entry{
+			Description: "What the user did since the last answer with what was shown. It is done.", Value: strings.Join(t.reports, "\n"),
+		})
+	}
 	return req
 }
 

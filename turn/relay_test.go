@@ -142,7 +142,8 @@ func TestUpstreamBecomesTheLog(t *testing.T) {
 		t.Fatalf("message %+v: %v", m.Model, err)
 	}
 
-	// The next run has all that was said.
+	// The next run has all that was said, and what was done since.
+	r.submitted(s)
 	r.wait(r.start(turn.Request{Conversation: s.Conversation, Text: "Why?"}))
 	req := e.request(1)
 	var said []string
@@ -157,6 +158,9 @@ func TestUpstreamBecomesTheLog(t *testing.T) {
 		if i >= len(said) || !strings.HasPrefix(said[i], part) {
 			t.Fatalf("message %d of\n%s\nis not %q", i, strings.Join(said, "\n"), part)
 		}
+	}
+	if len(req.Context) != 1 || req.Context[0].Value != "submitted the form" {
+		t.Errorf("context %+v", req.Context)
 	}
 	if req.Thread != "thread-"+s.Conversation {
 		t.Errorf("thread %q", req.Thread)
