@@ -126,23 +126,23 @@ type place struct {
 	setext  bool
 }
 
-// findPlace looks at the beginning of a line. With next == more it is the
+// findPlace looks at the beginning of a line and fills in its place. With next == more it is the
 // longest beginning that is held. With noRule a line of dashes is known to be
 // none.
-func (s *Scanner) findPlace(next int, noRule bool) place {
+func (s *Scanner) findPlace(p *place, next int, noRule bool) {
 	line := s.line
 	if next == end && len(line) > 0 && line[len(line)-1] == '\r' {
 		line = line[:len(line)-1]
 	}
 	s.looked += len(line)
 	c := cursor{line: line, next: next}
-	p := place{}
+	*p = place{}
 	s.opened = s.opened[:0]
 	for ; p.matched < len(s.conts); p.matched++ {
 		goesOn, known := s.conts[p.matched].match(&c)
 		if !known {
 			p.kind = lineLost
-			return p
+			return
 		}
 		if !goesOn {
 			break
@@ -151,8 +151,8 @@ func (s *Scanner) findPlace(next int, noRule bool) place {
 	all := p.matched == len(s.conts)
 	switch {
 	case s.fence.open && all:
-		s.placeBody(&c, &p)
-		return p
+		s.placeBody(&c, p)
+		return
 	case s.html.kind != 0 && all:
 		indent, at := c.peek()
 		switch {
@@ -166,7 +166,7 @@ func (s *Scanner) findPlace(next int, noRule bool) place {
 			p.kind, p.at = lineHTML, c.at
 		}
 		p.indent = indent
-		return p
+		return
 	}
 	para := s.para && !s.fence.open
 	for {
@@ -178,29 +178,29 @@ func (s *Scanner) findPlace(next int, noRule bool) place {
 		switch {
 		case b == end:
 			p.kind = lineBlank
-			return p
+			return
 		case b == more && indent >= 5:
 			p.kind = lineBlanksMore
-			return p
+			return
 		case indent >= 4 && b != more:
 			if !para || len(s.opened) > 0 {
 				p.kind = lineCode
 			}
-			return p
+			return
 		case next == more && at > maxColumn:
 			p.kind = lineLost
-			return p
+			return
 		}
 		p.mark = byte(b)
-		if s.placeLeaf(&c, &p, at, here, noRule) {
-			return p
+		if s.placeLeaf(&c, p, at, here, noRule) {
+			return
 		}
 		if !s.openContainer(&c, indent, at, here) {
-			return p
+			return
 		}
 		if c.col > maxColumn || c.at > maxColumn {
 			p.kind = lineLost
-			return p
+			return
 		}
 	}
 }

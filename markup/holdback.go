@@ -134,6 +134,9 @@ func (s *Scanner) dropOldest() {
 // giveUpSpan makes text of all that is held back, and stops to follow the span.
 func (s *Scanner) giveUpSpan() {
 	sp := &s.inline.span
+	if !sp.on {
+		return
+	}
 	back := sp.back
 	sp.begin(false)
 	s.out.piece(Text, 0, back)

@@ -81,7 +81,10 @@ func (h *htmlScan) step(c byte) scanned {
 	case h.mail == mailOff:
 		return h.stepHTML(c)
 	}
-	mail, html := h.stepMail(c), scanFailed
+	mail, html := scanOn, scanFailed
+	if h.mail != mailLocal || !wordBytes[c] { // which go on with it
+		mail = h.stepMail(c)
+	}
 	if h.state != htmlNone {
 		html = h.stepHTML(c)
 	}
@@ -481,8 +484,17 @@ func (o *openerScan) step(seen []byte, c byte) bool {
 	case c == '/':
 		return seen[n-1] != '/'
 	}
-	o.name = blockNames.step(o.name, c)
-	return o.name != 0
+	name := blockNames.step(o.name, c)
+	if name != 0 {
+		o.name = name
+	}
+	return name != 0
+}
+
+// none says whether what was seen is no name that begins a block. Where it is
+// not sure htmlKind tells.
+func (o *openerScan) none(seen []byte) bool {
+	return len(seen) == 0 || letter(seen[0]) && blockNames.nodes[o.name].kind == 0
 }
 
 // goesOn says whether an opener begins with what was seen and then c.

@@ -17,7 +17,8 @@ const (
 // to the end of the paragraph.
 const suppressed = -1
 
-// inline is the state of the text of one paragraph or heading.
+// inline is the state of the text of one paragraph or heading. It is as reset
+// leaves it while there is none.
 type inline struct {
 	// code is how many backticks opened the code span, 0 outside of one.
 	code    int
@@ -116,9 +117,22 @@ const (
 // scanInline passes text and finds placeholders and tags in it. What follows p
 // is next: a byte, end or more.
 func (s *Scanner) scanInline(p []byte, next int) int {
+	n := 0
+	if s.inline.quiet() {
+		if n = s.plain(p); n == len(p) {
+			s.text(p)
+			return n
+		}
+	}
+	return s.scanMarks(p, n, next)
+}
+
+// scanMarks is scanInline where not all of p is plain, but only what is before
+// i. It is apart from it because most pieces of most texts are plain.
+func (s *Scanner) scanMarks(p []byte, i, next int) int {
 	n := &s.inline
 	from := 0 // where in p the text begins that was not passed on yet
-	for i := 0; i < len(p); {
+	for i < len(p) {
 		if n.quiet() {
 			if i += s.plain(p[i:]); i == len(p) {
 				break
@@ -131,7 +145,16 @@ func (s *Scanner) scanInline(p []byte, next int) int {
 		}
 		if p[i] == '\n' {
 			s.inlineNewline(p[from : i+1])
-			return i + 1
+			if i++; i == len(p) || s.state != atLine || len(s.conts) > 0 {
+				return i
+			}
+			// Most often the next line plainly goes on with the text.
+			k, _ := s.plainStart(p[i:])
+			if i += k; s.state != inInline {
+				return i
+			}
+			from = i
+			continue
 		}
 		if i+1 < len(p) && wordBytes[p[i]] && wordBytes[p[i+1]] {
 			if k := s.word(p[i:]); k > 0 {
@@ -246,7 +269,12 @@ func (s *Scanner) inlineRune(r []byte, see ahead) taken {
 			s.failLink()
 		}
 	}
-	took := s.primary(r, n.html.on() && !tag || n.link.hides(), see)
+	took := asText
+	if n.sub == subNone && n.code == 0 && !markBytes[c] {
+		n.bracket = false
+	} else {
+		took = s.primary(r, n.html.on() && !tag || n.link.hides(), see)
+	}
 	if tag && s.state == inInline && took != notYet {
 		s.endHTML()
 	}
@@ -466,14 +494,16 @@ func (s *Scanner) inlineNewline(rest []byte) {
 		s.failHTML()
 	}
 	n.html.lead = false
-	switch n.link.step('\n') {
-	case scanDone:
-		if n.link.ticks {
-			s.suppress()
+	if n.link.on() {
+		switch n.link.step('\n') {
+		case scanDone:
+			if n.link.ticks {
+				s.suppress()
+			}
+			n.link.nextDefinition()
+		case scanFailed:
+			s.failLink()
 		}
-		n.link.nextDefinition()
-	case scanFailed:
-		s.failLink()
 	}
 	block := n.block
 	n.block = false

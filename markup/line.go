@@ -63,13 +63,18 @@ func (s *Scanner) plainStart(p []byte) (n int, plain bool) {
 		}
 		s.endParagraph()
 		s.text(p[:n])
-	case prefixBytes[c], c == '<' && s.mayOpenHTML(p):
+	case prefixBytes[c] && !lonely(p), c == '<' && s.mayOpenHTML(p):
 		return 0, false
 	default:
 		s.opened = s.opened[:0]
 		s.beginText(&place{mark: c}, false)
 	}
 	return n, true
+}
+
+// lonely says whether p begins with one mark of fences alone, which is text.
+func lonely(p []byte) bool {
+	return (p[0] == '`' || p[0] == '~') && len(p) > 1 && p[1] != p[0]
 }
 
 // mayOpenHTML says whether an HTML block may begin with p, which begins with a
@@ -83,7 +88,7 @@ func (s *Scanner) mayOpenHTML(p []byte) bool {
 				next = end
 			}
 			s.looked += n
-			return s.htmlKind(p[:n], next) != 0
+			return !o.none(p[1:n]) && s.htmlKind(p[:n], next) != 0
 		}
 	}
 	return true
@@ -92,13 +97,14 @@ func (s *Scanner) mayOpenHTML(p []byte) bool {
 // settleLine decides what the held line is, of which next follows. It returns
 // how many bytes of what follows were used up: the line end, or none.
 func (s *Scanner) settleLine(next int) int {
+	var p place
 	if s.plainTag(next) {
 		s.opened = s.opened[:0]
-		p := place{mark: '<'}
+		p.mark = '<'
 		s.settle(&p, next, false)
 		return 0
 	}
-	p := s.findPlace(next, false)
+	s.findPlace(&p, next, false)
 	if p.kind == lineLost {
 		s.lose()
 		return 0
@@ -117,7 +123,9 @@ func (s *Scanner) settleLine(next int) int {
 // plainTag says whether the held line is one of text that begins with a <,
 // which is quickly seen outside of everything.
 func (s *Scanner) plainTag(next int) bool {
-	return s.opener.from == 1 && len(s.conts) == 0 && !s.fence.open && s.html.kind == 0 && next != more && s.htmlKind(s.line, next) == 0
+	o := &s.opener
+	return o.from == 1 && len(s.conts) == 0 && !s.fence.open && s.html.kind == 0 && next != more &&
+		(o.none(s.line[1:]) || s.htmlKind(s.line, next) == 0)
 }
 
 // settle acts on what a line is, of which next follows. When its text was passed on already, because
@@ -140,7 +148,6 @@ func (s *Scanner) settle(p *place, next int, passed bool) {
 		s.endParagraph()
 		s.commit(p)
 		s.heading = true
-		s.inline.reset()
 		s.text(prefix)
 		s.state = inInline
 		s.feed(rest, next)
@@ -226,7 +233,6 @@ func (s *Scanner) beginText(p *place, passed bool) {
 		return
 	}
 	s.para = true
-	s.inline.reset()
 	s.inline.lead = p.mark == '<'
 	if p.mark == '[' {
 		s.inline.link.beginLabel()
@@ -316,7 +322,8 @@ func (s *Scanner) scanBlanks(p []byte) int {
 // first byte that is neither.
 func (s *Scanner) endLong(next int) {
 	marks := s.state == inRule
-	p := s.findPlace(next, marks && next != end)
+	var p place
+	s.findPlace(&p, next, marks && next != end)
 	if p.kind == lineLost {
 		s.line = s.line[:0]
 		s.lose()

@@ -94,7 +94,8 @@ func (ns names) has(name []byte) bool {
 }
 
 // mayBegin says whether p, and next behind it, begins with a name of the list,
-// or is too short to tell. What is next is a byte, end or more.
+// or is too short to tell. What is next is a byte, end or more. A < is in no
+// name, so that asked behind each < this looks at every byte once at most.
 func (ns names) mayBegin(p []byte, next int) bool {
 	at := ns.root()
 	for _, c := range p {

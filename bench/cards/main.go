@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,11 +80,15 @@ func answer(n int) string {
 // appendSize is how many characters come at once.
 const appendSize = 4
 
-// cut cuts a text as it would come.
-func cut(text string) (pieces [][]byte) {
-	for rest := []byte(text); len(rest) > 0; {
+// cut cuts a text into pieces of so many characters; 0 is the whole at once.
+func cut(text string, size int) (pieces [][]byte) {
+	rest := []byte(text)
+	if size == 0 {
+		return [][]byte{rest}
+	}
+	for len(rest) > 0 {
 		n := 0
-		for range appendSize {
+		for range size {
 			_, k := utf8.DecodeRune(rest[n:])
 			n += k
 		}
@@ -149,7 +154,7 @@ type peers struct{ Streamdown, PortLast float64 }
 
 func beside(node, script string, rounds int) error {
 	text := answer(32 << 10)
-	pieces := cut(text)
+	pieces := cut(text, appendSize)
 	if _, err := ours(pieces); err != nil { // warm
 		return err
 	}
@@ -199,88 +204,110 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// hostile are texts made to cost much.
+// hostile are texts made to cost much. Those named by what is
+// repeated are what a search of random combinations of marks found to cost most.
 func hostile(n int) map[string]string {
 	times := func(s string) string { return strings.Repeat(s, n/len(s)+1) }
-	return map[string]string{
-		"open placeholders": times("[(TrainCard:x"),
-		"open tags":         times("<artifact a"),
-		"open attributes":   times("<artifact a=\"" + strings.Repeat("x", 4000)),
-		"brackets":          times("["),
-		"less-thans":        times("<"),
-		"ticks and cards":   times("` [(TrainCard:G1)] `` "),
-		"quoted lines":      times(strings.Repeat("> ", 40) + "x\n"),
-		"list lines":        times(strings.Repeat("- ", 30) + "x\n\n"),
-		"fence openers":     times("```ProductCard\n"),
-		"almost closers":    "````ProductCard\n" + times("```\n"),
-		"closings":          "<artifact>" + times("</artifac "),
-		"children":          times("<artifact>" + strings.Repeat("<action></action>", 1000) + "</artifact>"),
-		"html":              times("<a b=\"c\" "),
-		"html comment":      "a <!--" + times(" <-"),
-		"html blocks":       times("<div>\n<pre>\n-->\n"),
-		"link targets":      times("](a\"("),
-		"newlines":          times("\n"),
-		"invalid bytes":     times("\xff"),
+	texts := map[string]string{
+		"open placeholders":   times("[(TrainCard:x"),
+		"open tags":           times("<artifact a"),
+		"open attributes":     times("<artifact a=\"" + strings.Repeat("x", 4000)),
+		"brackets":            times("["),
+		"less-thans":          times("<"),
+		"ticks and cards":     times("` [(TrainCard:G1)] `` "),
+		"quoted lines":        times(strings.Repeat("> ", 40) + "x\n"),
+		"list lines":          times(strings.Repeat("- ", 30) + "x\n\n"),
+		"fence openers":       times("```ProductCard\n"),
+		"almost closers":      "````ProductCard\n" + times("```\n"),
+		"closings":            "<artifact>" + times("</artifac "),
+		"children":            times("<artifact>" + strings.Repeat("<action></action>", 1000) + "</artifact>"),
+		"html":                times("<a b=\"c\" "),
+		"html comment":        "a <!--" + times(" <-"),
+		"html blocks":         times("<div>\n<pre>\n-->\n"),
+		"almost html blocks":  times("</textarea]:~\n\n"),
+		"verbatim blocks":     "<div>\n" + times("<script<a \n</pre>\n"),
+		"link targets":        times("](a\"("),
+		"definitions":         times("[a]: /b\n"),
+		"newlines":            times("\n"),
+		"invalid bytes":       times("\xff"),
+		"whole placeholders":  times("[(TrainCard:G1)]"),
+		"whole tags":          times("<artifact/>"),
+		"tags with attribute": times("<artifact a/>"),
 	}
+	for _, unit := range []string{
+		"\n\n><a\n`", "\n`\n\n<a\n\n* <a ", "\n\n`\xff\n\n<!\n- `\xff\n<!", "`\n\n<!\n", "`\n`\n",
+		"\n<", "\n<a", "<a\n<\n", "- <\n", "> <a\n",
+	} {
+		texts[strconv.Quote(unit)] = times(unit)
+	}
+	return texts
 }
 
-// perByte is the CPU time for a byte of a, and of b, in ns: the least of
-// several rounds in turn.
-func perByte(a, b [][]byte, rounds int) (x, y float64, err error) {
-	sizes := [2]int{}
-	for i, pieces := range [2][][]byte{a, b} {
-		for _, p := range pieces {
-			sizes[i] += len(p)
-		}
-	}
-	least := [2]float64{}
+// compared is the CPU time for a byte of one text, and of another, in ns, and how
+// many times the one is the other.
+type compared struct{ one, other, ratio float64 }
+
+// perByte compares two texts: medians of many short rounds in turn, so that both
+// sides of a round meet the same machine.
+func perByte(one, other [][]byte, rounds int) (compared, error) {
+	var all [3][]float64
 	for range rounds {
-		for i, pieces := range [2][][]byte{a, b} {
-			times := max(1, (1<<20)/sizes[i])
+		var took [2]float64
+		for i, pieces := range [2][][]byte{one, other} {
+			size := 0
+			for _, p := range pieces {
+				size += len(p)
+			}
+			times := max(1, (64<<10)/size)
 			before, err := spent()
 			if err != nil {
-				return 0, 0, err
+				return compared{}, err
 			}
 			for range times {
-				scan(pieces)
+				count(pieces)
 			}
 			now, err := spent()
 			if err != nil {
-				return 0, 0, err
+				return compared{}, err
 			}
-			took := float64(now-before) / float64(times*sizes[i])
-			if least[i] == 0 || took < least[i] {
-				least[i] = took
-			}
+			took[i] = float64(now-before) / float64(times*size)
 		}
+		all[0], all[1] = append(all[0], took[0]), append(all[1], took[1])
+		all[2] = append(all[2], took[0]/took[1])
 	}
-	return least[0], least[1], nil
+	return compared{median(all[0]), median(all[1]), median(all[2])}, nil
 }
 
 // alone compares texts with each other.
 func alone() error {
-	large, small, err := perByte(cut(answer(1<<20)), cut(answer(8<<10)), 7)
+	sizes, err := perByte(cut(answer(1<<20), appendSize), cut(answer(8<<10), appendSize), 9)
 	if err != nil {
 		return err
 	}
-	prose := cut(strings.Repeat("A longer paragraph without anything in it but words, 大多数回答都是这样的文字。\n\n", 512))
+	list := []figure{{What: "time for a byte at 1 MiB beside 8 KiB", Value: sizes.ratio, Unit: "x", Digits: 2, Bar: 1.3, Note: fmt.Sprintf("%.0f and %.0f ns", sizes.one, sizes.other)}}
+	text := strings.Repeat("A longer paragraph without anything in it but words, 大多数回答都是这样的文字。\n\n", 340)
 	texts := hostile(32 << 10)
-	worst, most, note := "", 0.0, ""
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		bad, good, err := perByte(cut(texts[name]), prose, 7)
-		if err != nil {
-			return err
+	for _, how := range []struct {
+		size int
+		name string
+	}{{appendSize, "in appends of 4 characters"}, {1, "in appends of 1 character"}, {0, "all at once"}} {
+		prose := cut(text, how.size)
+		worst, most, plain := "", compared{}, []float64(nil)
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			c, err := perByte(cut(texts[name], how.size), prose, 25)
+			if err != nil {
+				return err
+			}
+			if plain = append(plain, c.other); c.ratio > most.ratio {
+				worst, most = name, c
+			}
 		}
-		if bad/good > most {
-			worst, most = name, bad/good
-			note = fmt.Sprintf("%s: %.0f and %.0f ns", worst, bad, good)
-		}
+		list = append(list,
+			figure{What: "time for a byte of prose, " + how.name, Value: median(plain), Unit: "ns", Digits: 1},
+			figure{What: "the worst hostile text beside it", Value: most.ratio, Unit: "x", Digits: 1, Bar: 5, Note: fmt.Sprintf("%s: %.0f and %.1f ns", worst, most.one, most.other)},
+		)
 	}
-	pieces, events := cut(answer(32<<10)), 0
+	pieces, events := cut(answer(32<<10), appendSize), 0
 	allocated := testing.AllocsPerRun(20, func() { _, events = count(pieces) })
-	return print(
-		figure{What: "time for a byte at 1 MiB beside 8 KiB", Value: large / small, Unit: "x", Digits: 2, Bar: 1.3, Note: fmt.Sprintf("%.0f and %.0f ns", large, small)},
-		figure{What: "time for a byte of the worst hostile text beside prose", Value: most, Unit: "x", Digits: 1, Bar: 5, Note: note},
-		figure{What: "allocations for an event", Value: allocated / float64(events), Digits: 2, Bar: 1},
-	)
+	return print(append(list, figure{What: "allocations for an event", Value: allocated / float64(events), Digits: 2, Bar: 1})...)
 }
