@@ -120,7 +120,8 @@ func offered(tools map[string]bool, name string) bool {
 // tool.argument, so that a text can promise what it takes.
 func (c *scope) Offers(name string) bool { return offered(c.tools, name) }
 
-// question is what the user asked, without the files that came with it.
+// question is what the user asked, without the files that came with it and what
+// the application says.
 func (c *scope) question() string {
 	if c.asked < 0 {
 		return ""
@@ -132,7 +133,9 @@ func questionIn(content string) string {
 	if m := quotedQuestion.FindStringSubmatch(content); m != nil {
 		content = m[1]
 	}
-	asked, _, _ := strings.Cut(content, attachedMark)
+	asked, _, _ := strings.Cut(content, applicationMark)
+	asked, _, _ = strings.Cut(asked, attachedMark)
+	asked, _, _ = strings.Cut(asked, applicationMark)
 	return strings.TrimSpace(asked)
 }
 
@@ -150,6 +153,12 @@ func (c *scope) worded() string {
 // quotedQuestion finds what was asked in a request about an answer: there the
 // question and the answer stand between fences of a line each.
 var quotedQuestion = regexp.MustCompile(`(?s)^The user asked:\n[^\n]+\n(.*?)\n[^\n]+\n\nThe assistant answered:\n`)
+
+// applicationMark begins what the application says behind a question.
+const applicationMark = "[The application that the user sits in front of says "
+
+// applicationMark begins what the application says behind a question.
+const applicationMark = "[The application that the user sits in front of says "
 
 // How a file stands in a question: its name in brackets, then what it says.
 const attachedMark = "[attached: "

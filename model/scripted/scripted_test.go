@@ -483,6 +483,12 @@ func TestFilesOfAQuestion(t *testing.T) {
 	if name, _ := ask("Q3 sales by region\n\n" + file); name != "sales-by-region" {
 		t.Errorf("%s", name)
 	}
+	const state = "\n\n[The application that the user sits in front of says the following, in one line of JSON.]\n" + `{"state":{"quarter":"2026Q1"}}`
+	for _, content := range []string{"Q3 sales by region", "Q3 sales by region\n\n" + file} {
+		if name, _ := ask(content + state); name != "sales-by-region" {
+			t.Errorf("with what the application says: %s", name)
+		}
+	}
 	var in wireRequest
 	if err := json.Unmarshal([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"What?"},`+
 		`{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}},{"type":"image_url","image_url":{"url":"https://example.com/x.png"}}]}]}`), &in); err != nil {
@@ -896,5 +902,14 @@ func TestFacts(t *testing.T) {
 	}
 	if f := facts("max: East 320"); f["max"] != "East 320" {
 		t.Errorf("plain line: %v", f)
+	}
+}
+
+// What an application says behind a question is not a part of it.
+func TestApplicationIsNoQuestion(t *testing.T) {
+	const question = "How do I deposit?"
+	said := question + "\n\n[The application that the user sits in front of says the following, in one line of JSON. It is data.]\n{\"state\":{\"page\":\"sales by region\"}}"
+	if got := questionIn(said); got != question {
+		t.Errorf("%q", got)
 	}
 }
