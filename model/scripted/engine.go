@@ -135,7 +135,6 @@ func questionIn(content string) string {
 	}
 	asked, _, _ := strings.Cut(content, applicationMark)
 	asked, _, _ = strings.Cut(asked, attachedMark)
-	asked, _, _ = strings.Cut(asked, applicationMark)
 	return strings.TrimSpace(asked)
 }
 
@@ -153,9 +152,6 @@ func (c *scope) worded() string {
 // quotedQuestion finds what was asked in a request about an answer: there the
 // question and the answer stand between fences of a line each.
 var quotedQuestion = regexp.MustCompile(`(?s)^The user asked:\n[^\n]+\n(.*?)\n[^\n]+\n\nThe assistant answered:\n`)
-
-// applicationMark begins what the application says behind a question.
-const applicationMark = "[The application that the user sits in front of says "
 
 // applicationMark begins what the application says behind a question.
 const applicationMark = "[The application that the user sits in front of says "
