@@ -136,7 +136,7 @@ func (c *Cards) draft(w Written) (Draft, error) {
 			known = named
 		}
 	}
-	version, fields, err := unwrap(w, body, known)
+	version, fields, less, err := unwrap(w, body, known)
 	if err != nil {
 		return known.unread(d, w, body), err
 	}
@@ -162,7 +162,7 @@ func (c *Cards) draft(w Written) (Draft, error) {
 	}
 	seen := look(w.Body)
 	d.repeated = seen.repeats
-	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !hasVersion(w.Body, body) && !d.repeated && !halfPair.Match(w.Body) {
+	if !d.Placeholder && len(d.Dropped)+len(d.Unknown) == 0 && !less && !d.repeated && !halfPair.Match(w.Body) {
 		d.Payload = w.Body // as it was written
 	}
 	if seen.deep {
@@ -258,11 +258,11 @@ const (
 // unwrap reads the version of a card and takes its fields out of what may stand
 // around them: {"type": …, "schemaVersion": …, "data": {…}}, or the ui of a
 // tool's answer, {"type": …, "version": …, "data": {…}}. What a schema knows as a
-// field is one.
-func unwrap(w Written, body map[string]any, known *card) (version string, fields map[string]any, err error) {
+// field is one. less says that the fields are not all that was written.
+func unwrap(w Written, body map[string]any, known *card) (version string, fields map[string]any, less bool, err error) {
 	version, fields = w.Version, body
 	if w.Body == nil {
-		return version, fields, nil
+		return version, fields, false, nil
 	}
 	isField := func(name string) bool {
 		return len(known.schema.member(known.schema.at(), name)) > 0
@@ -277,7 +277,7 @@ func unwrap(w Written, body map[string]any, known *card) (version string, fields
 		}
 	}
 	if name, ok := body[typeField].(string); ok && wrapped && name != w.Name {
-		return "", nil, fail(SchemaInvalid, "/type: it is a %s in a fence of %s", name, w.Name)
+		return "", nil, false, fail(SchemaInvalid, "/type: it is a %s in a fence of %s", name, w.Name)
 	}
 	member := versionField
 	if _, ok := body[member]; !ok && wrapped {
@@ -291,10 +291,11 @@ func unwrap(w Written, body map[string]any, known *card) (version string, fields
 			case json.Number:
 				version = own.String()
 			default:
-				return "", nil, fail(SchemaInvalid, "/%s: must be text such as 1.0", member)
+				return "", nil, false, fail(SchemaInvalid, "/%s: must be text such as 1.0", member)
 			}
 		}
 		if !wrapped {
+			less = true
 			fields = make(map[string]any, len(body))
 			for k, v := range body {
 				if k != versionField {
@@ -304,18 +305,9 @@ func unwrap(w Written, body map[string]any, known *card) (version string, fields
 		}
 	}
 	if wrapped {
-		fields = data
+		less, fields = true, data
 	}
-	return version, fields, nil
-}
-
-// hasVersion reports whether the fields are less than what was written.
-func hasVersion(written json.RawMessage, fields map[string]any) bool {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(written, &members) != nil {
-		return true
-	}
-	return len(members) != len(fields)
+	return version, fields, less, nil
 }
 
 // IDs are the ids of which the resolver says more; none for a card that has no

@@ -213,6 +213,8 @@ interface Open {
   syntax: Syntax;
   name: string;
   spec: CardSpec;
+  /** The version behind the name of a fence. */
+  version?: string;
   /** The body of a fence, of which some is the server's, as it was written. */
   body?: string;
   /** The body of a fence as far as it came, where it is shown. */
@@ -387,6 +389,7 @@ export class MarkupBlocks {
     if (made.meta && minor > 0) made.meta.schemaMinor = minor;
     if (made.meta && spec.estimatedHeight) made.meta.estimatedHeight = spec.estimatedHeight;
     const open: Open = { block, syntax, name, spec, element };
+    if (syntax === "fence") open.version = meta?.version;
     this.#origins.set(block, { syntax, name, meta: meta ?? {} });
     if (syntax === "fence" && spec.streaming) open.json = new JSONStream();
     if (syntax === "fence" && spec.serverFields) open.body = "";
@@ -414,13 +417,17 @@ export class MarkupBlocks {
       return;
     }
     if (!isObject(open.draft)) return;
-    const payload = dropped(open.draft, fieldsOf(open.spec, block.version));
+    const read = readBody(open.draft, open.name, open.version);
+    if ("problem" in read) return;
+    // The version may stand behind the fields.
+    const fields = fieldsOf(open.spec, open.version ? block.version : undefined);
+    const payload = dropped(read.fields, fields);
     this.#put({ ...block, payload });
   }
 
   #end(open: Open, id: string, payload: unknown, source: string): void {
     const { spec } = open;
-    const block = this.#at(id);
+    let block = this.#at(id);
     if (!block) return;
     if (isDeep(payload, maxDepth)) {
       this.#fail(id, failures.schema, spec.serverFields ? fenced(open.name, 1, {}) : source);
@@ -435,11 +442,21 @@ export class MarkupBlocks {
       }
       return;
     }
-    const body = open.syntax === "fence" ? unwrapped(payload, open.name) : payload;
-    const own = isObject(payload) ? payload.schemaVersion : undefined;
-    const said = own === undefined || versionOf(String(own))[0] === block.version;
-    const fields = fieldsOf(spec, said ? block.version : undefined);
+    const read =
+      open.syntax === "fence" ? readBody(payload, open.name, open.version) : { fields: payload };
     const all = fieldsOf(spec);
+    if ("problem" in read) {
+      if (all.length > 0) {
+        const words = unnamed(dropped(payload, all), namesIn(all));
+        const other = JSON.stringify(words) !== JSON.stringify(payload) || isOdd(open.body);
+        if (other) source = fenced(open.name, 1, words);
+      }
+      this.#fail(id, failures.schema, source);
+      return;
+    }
+    const body = read.fields;
+    if (read.version) block = this.#version(block, read.version);
+    const fields = fieldsOf(spec, block.version);
     const left = dropped(body, fields);
     const written = isObject(left) ? left : {};
     if (all.length > 0) {
@@ -459,6 +476,18 @@ export class MarkupBlocks {
       return;
     }
     this.#finish(id, spec, written, source);
+  }
+
+  /** Puts a block into the version that its body names. */
+  #version(block: Block, [version, minor]: readonly [number, number]): Block {
+    const { schemaMinor: _, ...meta } = block.meta ?? {};
+    const next: Block = {
+      ...block,
+      version,
+      meta: minor > 0 ? { ...meta, schemaMinor: minor } : meta,
+    };
+    this.#put(next);
+    return next;
   }
 
   #fetch(id: string, open: Open, key: string, written: Element): void {
@@ -647,10 +676,15 @@ export function specOf(options: MarkupOptions, syntax: Syntax, name: string): Ca
   return names[name] ?? {};
 }
 
+/** The parts of `major.minor`; null for what is no version. */
+function readVersion(version: string): [major: number, minor: number] | null {
+  const [, major, minor] = /^(\d{1,6})(?:\.(\d{1,6}))?(?:\.\d{1,6})?$/.exec(version) ?? [];
+  return Number(major) > 0 ? [Number(major), Number(minor ?? 0)] : null;
+}
+
 /** The parts of `major.minor`; 1.0 where there is none. */
 export function versionOf(version: string | undefined): [major: number, minor: number] {
-  const [, major, minor] = /^([1-9]\d{0,8})(?:\.(\d{1,9}))?$/.exec(version ?? "") ?? [];
-  return [Number(major ?? 1), Number(minor ?? 0)];
+  return readVersion(version ?? "") ?? [1, 0];
 }
 
 function fresh(id: string, type: string, version: number): Block {
@@ -668,13 +702,37 @@ export function isPartial(payload: unknown): boolean {
 }
 
 /** The members that may stand around the fields of a card, as the server reads them. */
-const around = ["type", "schemaVersion", "data", "actions"];
+const around = ["type", "schemaVersion", "version", "data", "actions"];
 
-/** The fields of a card, out of what may stand around them. */
-function unwrapped(payload: unknown, name: string): unknown {
-  if (!isObject(payload) || !isObject(payload.data)) return payload;
-  const said = payload.type === name || (!("type" in payload) && "schemaVersion" in payload);
-  return said && Object.keys(payload).every((key) => around.includes(key)) ? payload.data : payload;
+/** What a body says: its fields and its version, if it names one, or that it is no card. */
+type Body = { fields: unknown; version?: [major: number, minor: number] } | { problem: string };
+
+/**
+ * Takes the fields of a card out of what may stand around them: `{type,
+ * schemaVersion, data}`, or the `ui` of a tool's answer, `{type, version, data}`.
+ * The version behind the name in the fence wins over `schemaVersion`, and that
+ * over `version`, which beside the fields is one of them.
+ */
+function readBody(payload: unknown, name: string, named: string | undefined): Body {
+  if (named !== undefined && !readVersion(named)) return { problem: "no version behind the name" };
+  if (!isObject(payload)) return { fields: payload };
+  const { schemaVersion, ...beside } = payload;
+  const member = "schemaVersion" in payload ? "schemaVersion" : "version";
+  const wrapped =
+    isObject(payload.data) &&
+    Object.keys(payload).every((key) => around.includes(key)) &&
+    (member in payload || payload.type === name);
+  if (wrapped && typeof payload.type === "string" && payload.type !== name) {
+    return { problem: `it is a ${payload.type}` };
+  }
+  const fields = wrapped ? payload.data : beside;
+  if (named !== undefined || !(wrapped ? member in payload : "schemaVersion" in payload)) {
+    return { fields };
+  }
+  const own = wrapped ? payload[member] : schemaVersion;
+  if (own === "") return { fields };
+  const version = typeof own === "string" || typeof own === "number" ? readVersion(`${own}`) : null;
+  return version ? { fields, version } : { problem: "no version in the body" };
 }
 
 /** The fields of a version that are the server's; of all where it is not known. */
