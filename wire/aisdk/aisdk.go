@@ -297,11 +297,6 @@ func (e *Encoder) append(dst []byte, ev event.Event) (_ []byte, err error) {
 	if e.thinking && ev.Type != event.ReasoningDelta {
 		dst = e.endThought(dst)
 	}
-	if e.due && ev.Type != event.ToolCallEnd && !e.waits() {
-		e.due = false
-		dst = append(e.endStep(dst), "data: {\"type\":\"start-step\"}\n\n"...)
-		e.step = true
-	}
 	switch ev.Type {
 	case event.TextDelta:
 		if p == nil && ev.Block != "" {
@@ -740,6 +735,11 @@ func (e *Encoder) tool(dst []byte, ev event.Event) ([]byte, error) {
 	}
 	if ev.Type == event.ToolCallEnd {
 		dst = e.ran(dst, d.ToolCallID, d.Status)
+	}
+	if e.due && !e.waits() {
+		e.due = false
+		dst = append(e.endStep(dst), "data: {\"type\":\"start-step\"}\n\n"...)
+		e.step = true
 	}
 	if !e.view.Tools || d.Client {
 		return dst, nil
