@@ -68,7 +68,7 @@ const Part = memo(function Part({
   );
 });
 
-/** Parts drawn together, so that a long answer costs little to look over again. */
+/** Parts drawn and laid out together, so that a long answer costs little to look over again. */
 const groupSize = 24;
 
 interface GroupProps {
@@ -81,17 +81,21 @@ interface GroupProps {
 
 const Group = memo(
   function Group({ pieces, streaming, definitions, setting }: GroupProps) {
-    return pieces.map((piece, i) => (
-      <Part
-        key={piece.start}
-        text={piece.text}
-        kind={piece.kind}
-        closed={piece.closed}
-        streaming={streaming && i === pieces.length - 1}
-        definitions={piece.text.includes("[") ? definitions : ""}
-        setting={setting}
-      />
-    ));
+    return (
+      <div>
+        {pieces.map((piece, i) => (
+          <Part
+            key={piece.start}
+            text={piece.text}
+            kind={piece.kind}
+            closed={piece.closed}
+            streaming={streaming && i === pieces.length - 1}
+            definitions={piece.text.includes("[") ? definitions : ""}
+            setting={setting}
+          />
+        ))}
+      </div>
+    );
   },
   (a, b) =>
     a.streaming === b.streaming &&
