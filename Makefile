@@ -42,7 +42,7 @@ e2e: web-deps ## the real binary in a real browser (chromium must be on the PATH
 	$(GO) build -o bin/inlay ./cmd/inlay
 	cd e2e && npm test --silent
 
-conformance: ## every dialect's recorded streams, read by the clients that others publish
+conformance: ## every dialect's streams, recorded and live, read by the clients that others publish
 	conformance/run.sh
 
 bench: ## measure against peers in the same run; see docs/performance.md

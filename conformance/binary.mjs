@@ -10,14 +10,17 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** Starts a server in a directory of its own; `stop` ends it. */
-export async function start() {
+/**
+ * Starts a server in a directory of its own; `stop` ends it. What is given of the
+ * environment configures it.
+ */
+export async function start(env = {}) {
   const dir = mkdtempSync(join(tmpdir(), "inlay-conformance-"));
   const binary = join(dir, "inlay");
   execFileSync("go", ["build", "-o", binary, "./cmd/inlay"], { cwd: root, stdio: "inherit" });
   const server = spawn(binary, ["--no-open"], {
     cwd: dir,
-    env: { ...process.env, INLAY_ADDR: "127.0.0.1:0" },
+    env: { ...process.env, INLAY_ADDR: "127.0.0.1:0", ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let base;

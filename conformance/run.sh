@@ -10,10 +10,11 @@ wanted=" $* "
 check() { # folder
 	[[ $wanted == "  " || $wanted == *" $1 "* ]] || return 0
 	echo "== $1"
-	(cd "$1" && npm ci --no-audit --no-fund --silent && node --test --test-reporter=dot $(ls ./check.mjs ./live.mjs 2>/dev/null))
+	(cd "$1" && { [ ! -f package.json ] || npm ci --no-audit --no-fund --silent; } && node --test --test-reporter=dot $(ls ./check.mjs ./live.mjs 2>/dev/null))
 }
 
 check ubp
 check cards
 check agui
 check aisdk
+check proxies
