@@ -28,12 +28,14 @@ import (
 // A reader that declared nothing (Caps.Declared is false) is taken for one
 // that draws everything and shows by itself the fallback of what it does not
 // know: native and cards. In the UI Block Protocol a block needs the client's
-// word, and without any the reader gets text alone. So do the clients of AG-UI
-// and of the AI SDK, which show nothing where they get what they do not know,
-// unless the installation says that its front end draws everything. What those
-// protocols have of their own needs no declaration: a question whether a tool
-// may run is there what the protocol makes of one, with the arguments that are
-// asked about, and a call of a tool that the client brought is the client's.
+// word, and without any the reader gets text alone: its Caps declare nothing
+// that it draws. So it is with the clients of AG-UI and of the AI SDK, which
+// show nothing at all where they get what they do not know, unless the
+// installation says that its front end draws everything (wires.undeclared);
+// then their Caps are undeclared. What those protocols have of their own needs
+// no declaration: a question whether a tool may run, or a form, is there what
+// the protocol makes of one, an interrupt or an approval with the arguments that
+// are asked about, and a call of a tool that the client brought is the client's.
 type View struct {
 	Dialect string
 	// Version is the dialect's version asked for; empty is the safe default.
