@@ -29,13 +29,13 @@ import (
 func (s *server) aguiRoutes() []route {
 	return []route{
 		{"POST", "/v1/ag-ui", conversing, s.postAgui},
-		{"POST", "/v1/ag-ui/connect", conversing, s.postAguiConnect},
+		{"POST", "/v1/ag-ui/connect", rejoining, s.postAguiConnect},
 		{"POST", "/v1/ag-ui/stop", authenticated, s.postAguiStop},
 		{"GET", "/v1/ag-ui/capabilities", authenticated, s.getAguiCapabilities},
 		{"GET", "/v1/copilotkit/info", authenticated, s.getCopilotInfo},
 		{"POST", "/v1/copilotkit", conversing, s.postCopilot},
 		{"POST", "/v1/copilotkit/agent/{id}/run", conversing, s.postCopilotRun},
-		{"POST", "/v1/copilotkit/agent/{id}/connect", conversing, s.postCopilotConnect},
+		{"POST", "/v1/copilotkit/agent/{id}/connect", rejoining, s.postCopilotConnect},
 		{"POST", "/v1/copilotkit/agent/{id}/stop/{thread}", authenticated, s.postCopilotStop},
 	}
 }
@@ -729,7 +729,7 @@ func aguiAnswer(b block.Block, e agui.ResumeEntry) (string, json.RawMessage, err
 		_ = json.Unmarshal(members["answer"], &word)
 	}
 	if b.Type != "confirm" {
-		if word == "" || members != nil && len(members) > 1 {
+		if word == "" || len(members) > 1 {
 			return tool.Reply, e.Payload, nil
 		}
 		for _, a := range b.Actions {

@@ -141,6 +141,8 @@ const (
 	// conversing routes are working ones whose clients send all of a
 	// conversation, and files within it.
 	conversing
+	// rejoining routes start nothing, with such a body.
+	rejoining
 )
 
 // route is one entry of the API; /openapi.json describes each of them.
@@ -285,7 +287,7 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, name string, rt r
 		switch a {
 		case uploading:
 			r.Body = s.limitUpload(w, r.Body)
-		case conversing:
+		case conversing, rejoining:
 			r.Body = s.limitBody(w, r.Body, s.Limits.HistoryBytes)
 		default:
 			r.Body = s.limitBody(w, r.Body, s.Limits.BodyBytes)

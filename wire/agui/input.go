@@ -31,7 +31,7 @@ type Input struct {
 	Messages        []InputMessage
 	Tools           []InputTool
 	Context         []InputContext
-	// State is the application's; nil for none.
+	// State is the application's; nil for none, which clients send as {}.
 	State     json.RawMessage
 	Resume    []ResumeEntry
 	Forwarded Forwarded
@@ -262,7 +262,10 @@ func ParseInput(data []byte) (Input, error) {
 			return in, wrong(f.name, "has control characters")
 		}
 	}
-	in.State = o.get("state")
+	// A client without a state sends an empty one.
+	if in.State = o.get("state"); strings.Join(strings.Fields(string(in.State)), "") == "{}" {
+		in.State = nil
+	}
 	for _, read := range []func(object) error{in.messages, in.tools, in.context, in.resume} {
 		if err := read(o); err != nil {
 			return in, err

@@ -32,7 +32,7 @@ const (
 	"resume":[{"interruptId":"b_1","status":"resolved","payload":{"approved":true},"metadata":{}},{"interruptId":"b_2","status":"cancelled"}],
 	"forwardedProps":{"theirs":[1],"capabilities":["chart@1"],"inlay":{"capabilities":["table@1","chart@1"],
 	 "action":{"msgId":"m","blockId":"b","actionId":"go","payload":{"a":1},"idempotencyKey":"12345678","rev":2}}}}`
-	input0 = `{"threadId":"t","runId":"r","state":null,"tools":[],"context":[],"forwardedProps":{},
+	input0 = `{"threadId":"t","runId":"r","state":{ },"tools":[],"context":[],"forwardedProps":{},
 	"messages":[{"id":"u","role":"user","content":[{"type":"binary","mimeType":"image/png","data":"iVBO","filename":"a.png"},
 	 {"type":"binary","mimeType":"application/pdf","url":"https://example.com/a.pdf"},{"type":"binary","mimeType":"video/mp4","id":"a_2"}]}]}`
 )
