@@ -88,6 +88,9 @@ export interface BlockHost {
   subscribe(listener: () => void): () => void;
 }
 
+/** Who keeps messages and does what their blocks ask for, such as a chat. */
+export type BlockStore = Pick<ChatStore, "has" | "act" | "retryBlock" | "refreshBlock">;
+
 /** A prompt that a block wants to send. */
 export interface Prompt {
   /** The action's text with its parameters filled in. */
@@ -113,8 +116,8 @@ export interface Inlay {
   navigation: Navigation | undefined;
   /** The names of the modals that can be opened. */
   modals: readonly string[];
-  /** Makes a chat known, so that blocks of its messages can reach it. Returns the undoing. */
-  attach(store: ChatStore): () => void;
+  /** Makes a chat known, or who else keeps messages, so that blocks of their messages can reach it. Returns the undoing. */
+  attach(store: BlockStore): () => void;
 }
 
 /** Holds the nearest provider's {@link Inlay}. */

@@ -9,12 +9,11 @@ import {
 } from "@inlay-ui/client";
 import { createElement } from "react";
 import { allowedUrl } from "./allow.ts";
-import type { Allow, BlockHost, Navigation, Prompt, RunOptions } from "./context.ts";
+import type { Allow, BlockHost, BlockStore, Navigation, Prompt, RunOptions } from "./context.ts";
 import type { Translate } from "./i18n/index.ts";
 import type { ModalEntry } from "./modals.ts";
 import { Notices } from "./notices.ts";
 import { type ActionOutcome, failureText, succeeded } from "./outcome.ts";
-import type { ChatStore } from "./store.ts";
 
 const places = /\{\{\s*([\w.-]+)\s*\}\}/g;
 
@@ -76,7 +75,7 @@ function schemaOf({ inputSchema }: Action): Record<string, unknown> {
 
 /** Brings what blocks ask for to the chat that shows them. */
 export class Host implements BlockHost {
-  readonly stores = new Set<ChatStore>();
+  readonly stores = new Set<BlockStore>();
   readonly notices = new Notices();
   allow: Allow = {};
   client: InlayClient | undefined;
@@ -279,13 +278,13 @@ export class Host implements BlockHost {
     for (const listener of this.#listeners) listener();
   }
 
-  #store(messageId: string): ChatStore | undefined {
+  #store(messageId: string): BlockStore | undefined {
     for (const store of this.stores) if (store.has(messageId)) return store;
     return undefined;
   }
 
   /** Sends the actions of a block that no chat shows. */
-  #alone(messageId: string): Pick<ChatStore, "act"> {
+  #alone(messageId: string): Pick<BlockStore, "act"> {
     const { client } = this;
     return {
       act: async (block, action, payload, ids) => {

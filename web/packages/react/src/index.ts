@@ -1,5 +1,6 @@
 /** React hooks, block frame and renderers for Inlay. */
 
+export type { ActionIds } from "./acting.ts";
 export {
   ActionButton,
   type BlockActions,
@@ -15,7 +16,9 @@ export { clientCapabilityTokens, defaultRegistry, registerBlock } from "./builti
 export {
   type Allow,
   type BlockHost,
+  type BlockStore,
   type Inlay,
+  InlayContext,
   type Navigation,
   type Prompt,
   type RunOptions,
@@ -25,6 +28,8 @@ export {
 } from "./context.ts";
 export { Dialog } from "./Dialog.tsx";
 export { ErrorBoundary } from "./ErrorBoundary.tsx";
+export { ForeignBlock, type ForeignBlockProps, type ForeignOptions } from "./ForeignBlock.tsx";
+export { ForeignMessage, type More } from "./foreign.ts";
 export { clearDrafts } from "./form/draft.ts";
 export {
   errorText,
@@ -49,7 +54,6 @@ export {
 } from "./registry.ts";
 export { Skeleton } from "./Skeleton.tsx";
 export {
-  type ActionIds,
   type ChatActions,
   type ChatOptions,
   type ChatState,

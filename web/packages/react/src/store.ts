@@ -1,10 +1,8 @@
 import {
   type Action,
-  type ActionRequest,
-  type ActionState,
   adopt,
   type Block,
-  BlockConflict,
+  type BlockConflict,
   type ChatRequest,
   type Connection,
   type Conversation,
@@ -17,6 +15,7 @@ import {
   reduceAll,
   type StreamOptions,
 } from "@inlay-ui/client";
+import { type ActionIds, sendAction } from "./acting.ts";
 import { endsAnswer, isAnswering } from "./answering.ts";
 import { FrameBatch } from "./frame.ts";
 import { type ActionOutcome, stateOf, succeeded } from "./outcome.ts";
@@ -64,9 +63,6 @@ export interface ChatActions {
   /** Loads the messages again and forgets the error. */
   reload(): Promise<void>;
 }
-
-/** What the requests of one click have in common. */
-export type ActionIds = Pick<ActionRequest, "idempotencyKey" | "traceId" | "confirmToken">;
 
 /** What goes with a message beside its text. */
 export interface SendOptions {
@@ -247,20 +243,10 @@ export class ChatStore implements ChatActions {
     if (!message || (action.kind !== "prompt" && action.kind !== "api")) {
       return { status: "failed" };
     }
-    const request = { msgId: message.id, blockId: block.id, actionId: action.id, payload, ...ids };
-    const send = (rev: number) =>
-      this.client.action(action.kind === "api" ? { ...request, rev } : request);
+    const stand = (now: BlockConflict["block"]) => this.#stand(message.id, now);
     try {
-      const result = await send(block.rev).catch((error: unknown) => {
-        // Only its state has changed, and not so that nothing can be done: go on.
-        if (!(error instanceof BlockConflict) || error.code !== "stale_block") throw error;
-        this.#stand(message.id, error.block);
-        const { payload: now, state, rev } = error.block;
-        const locked = (state as ActionState | undefined)?.locked;
-        if (locked || JSON.stringify(now) !== JSON.stringify(block.payload)) throw error;
-        return send(rev);
-      });
-      if (result.block) this.#stand(message.id, result.block);
+      const result = await sendAction(this.client, message.id, block, action, payload, ids, stand);
+      if (result.block) stand(result.block);
       const shown = this.#find(result.msgId);
       if (shown) this.#follow(shown.id, this.#known(shown.id));
       else {
@@ -278,7 +264,6 @@ export class ChatStore implements ChatActions {
         (result.block !== undefined && result.block.rev !== block.rev);
       return { status, result: result.result, text, changed };
     } catch (error) {
-      if (error instanceof BlockConflict) this.#stand(message.id, error.block);
       if (error instanceof InlayError && error.status === 401) this.#set({ error });
       return { status: "failed", error };
     }
