@@ -31,6 +31,15 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: "wires",
+          environment: "jsdom",
+          include: [...tests("packages/ag-ui"), ...tests("packages/ai-sdk")],
+          setupFiles: ["./vitest.setup.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "app",
           environment: "jsdom",
           include: tests("app"),

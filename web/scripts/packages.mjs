@@ -1,4 +1,4 @@
-// Builds packages/client and packages/react for publishing: JavaScript and
+// Builds the packages for publishing, each after those it uses: JavaScript and
 // types beside each other in dist/, style sheets copied as they are. Fails when
 // something that a package exports was not built.
 import { execFileSync } from "node:child_process";
@@ -6,7 +6,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-for (const name of ["client", "react"]) {
+for (const name of ["client", "react", "ag-ui", "ai-sdk"]) {
   const dir = `${root}packages/${name}`;
   rmSync(`${dir}/dist`, { recursive: true, force: true });
   const config = `${dir}/tsconfig.build.json`;
