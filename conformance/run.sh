@@ -16,5 +16,6 @@ check() { # folder
 check ubp
 check cards
 check agui
+check copilotkit
 check aisdk
 check proxies
