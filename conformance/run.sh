@@ -18,4 +18,5 @@ check cards
 check agui
 check copilotkit
 check aisdk
+check assistant-ui
 check proxies
