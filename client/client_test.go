@@ -103,6 +103,22 @@ func TestStreamGoesOnAfterCuts(t *testing.T) {
 	}
 }
 
+// TestNothingWasLeft: a group that was open when a reader came, and that has left
+// nothing, is no connection that was lost.
+func TestNothingWasLeft(t *testing.T) {
+	asked := 0
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			return // ends cleanly, without an event
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	c.OnCut = func(err error) { t.Errorf("cut: %v", err) }
+	if got, err := read(t, t.Context(), c.Follow("m_1", 7)); err != nil || len(got) > 0 || asked != 2 {
+		t.Errorf("%v, %v, asked %d times", got, err, asked)
+	}
+}
+
 // TestQuestionIsAskedOnce: a question whose answer is lost is sent again under
 // the key that it had.
 func TestQuestionIsAskedOnce(t *testing.T) {

@@ -121,6 +121,11 @@ func (s *Stream) Events(ctx context.Context) iter.Seq2[event.Event, error] {
 				yield(event.Event{}, ctx.Err())
 				return
 			}
+			if err == nil && try == 0 && s.last == before {
+				// What was being written when this was asked has left nothing: an
+				// action that changed no block. Whether more is to come is asked.
+				continue
+			}
 			if err == nil {
 				err = io.ErrUnexpectedEOF
 			}
