@@ -651,11 +651,14 @@ func (e *Encoder) terminal(dst []byte) ([]byte, error) {
 	for _, c := range e.tools {
 		// A call that was written is answered in its run, unless the client is to
 		// run it: it may take one without an answer for such a call.
-		if c.done || c.client && paused {
+		if c.done {
 			continue
 		}
 		if dst, err = e.closeCall(dst, c, "{}"); err != nil {
 			return dst, err
+		}
+		if c.client && paused {
+			continue
 		}
 		if dst, err = e.result(dst, c, event.ToolCallData{Status: event.ToolCancelled}); err != nil {
 			return dst, err

@@ -24,10 +24,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden streams anew")
 
-// logs reads the golden logs that every reader of events is tested with.
+// logs reads the golden logs that every reader of events is tested with, and
+// those of what other dialects do not write.
 func logs(t testing.TB) map[string][]event.Event {
 	t.Helper()
-	return wiretest.Logs(t, "../../testdata/logs")
+	return wiretest.Logs(t, "../../testdata/logs", "testdata/logs")
 }
 
 var builtins = sync.OnceValues(func() (*block.Registry, error) { return block.NewRegistry(block.Builtins()...) })
@@ -429,11 +430,18 @@ func (c *client) same(t testing.TB, view wire.View, st event.State) {
 	if !view.Reasoning {
 		st.Reasoning = ""
 	}
-	if !view.Tools {
-		st.Tools = nil
+	calls := 0
+	for _, a := range st.Tools {
+		switch {
+		case !view.Tools && !a.Client:
+		case a.Status == event.ToolRunning:
+			calls++
+		default:
+			calls += 2
+		}
 	}
-	if reasoning != st.Reasoning || tools != 2*len(st.Tools) && !st.Open {
-		t.Fatalf("reasoning %q, want %q; %d messages of tools, want %d", reasoning, st.Reasoning, tools, 2*len(st.Tools))
+	if reasoning != st.Reasoning || tools != calls && !st.Open {
+		t.Fatalf("reasoning %q, want %q; %d messages of tools, want %d", reasoning, st.Reasoning, tools, calls)
 	}
 }
 
@@ -512,7 +520,7 @@ func lawful(t *rapid.T) []event.Event {
 		value := rapid.SampledFrom(values).Draw(t, "value")
 		text := rapid.SampledFrom(texts).Draw(t, "text")
 		tool := json.RawMessage(`{"toolCallId":"t` + fmt.Sprint(i) + `","name":"n","status":"ok"}`)
-		switch rapid.IntRange(0, 14).Draw(t, "kind") {
+		switch rapid.IntRange(0, 17).Draw(t, "kind") {
 		case 0, 1:
 			add(event.TextDelta, "b_0", event.TextData(text))
 		case 2:
@@ -547,6 +555,16 @@ func lawful(t *rapid.T) []event.Event {
 			add(event.PendingQuestionStart, id, json.RawMessage(`{"questionId":"`+id+`","prompt":"?","options":[{"id":"a"}]}`))
 		case 14:
 			end()
+		case 15, 16:
+			own := json.RawMessage(`{"toolCallId":"c` + fmt.Sprint(i) + `","name":"n","client":true`)
+			add(event.ToolCallStart, "", append(slices.Clone(own), '}'))
+			add(event.ClientToolCall, "", json.RawMessage(`{"toolCallId":"c`+fmt.Sprint(i)+`","name":"n","arguments":{"v":`+value+`}}`))
+			if rapid.Bool().Draw(t, "answered") {
+				end()
+				add(event.ToolCallEnd, "", append(slices.Clone(own), `,"status":"ok"}`...))
+			}
+		case 17:
+			add(event.AppState, "", json.RawMessage(`{"state":`+value+`}`))
 		}
 	}
 	end()
