@@ -150,23 +150,19 @@ func (s *server) aguiRun(w http.ResponseWriter, r *http.Request, in agui.Input) 
 	if err := s.limiter.room(c.owner); err != nil {
 		return err
 	}
-	conv, err := s.beginThread(r.Context(), c.owner, agui.Name, in.ThreadID)
+	t, err := s.aguiThread(r.Context(), c.owner, in)
 	if err != nil {
 		return err
 	}
-	t := aguiThread{Conversation: conv}
-	if !conv.CreatedAt.IsZero() {
-		if t.path, err = s.Store.Path(r.Context(), c.owner, conv.ID, ""); err != nil {
-			return wrap("read conversation", err)
+	if t.ID != "" {
+		w.Header().Set("X-Conversation-Id", t.ID)
+		a, err := s.Store.AliasOf(r.Context(), c.owner, agui.Name, store.AliasRun, t.name(in.RunID))
+		if err == nil {
+			return s.aguiJoin(w, r, in, t, a)
 		}
-	}
-	w.Header().Set("X-Conversation-Id", t.ID)
-	a, err := s.Store.AliasOf(r.Context(), c.owner, agui.Name, store.AliasRun, t.name(in.RunID))
-	if err == nil {
-		return s.aguiJoin(w, r, in, t, a)
-	}
-	if !errors.Is(err, store.ErrNotFound) {
-		return wrap("read run", err)
+		if !errors.Is(err, store.ErrNotFound) {
+			return wrap("read run", err)
+		}
 	}
 	b, err := s.aguiBegin(r, in, t)
 	var refused *aguiRefusal
@@ -188,6 +184,24 @@ func (s *server) aguiRun(w http.ResponseWriter, r *http.Request, in agui.Input) 
 		s.log.Warn("keep the name of a run", "msg", b.msg, "err", err)
 	}
 	return s.aguiStream(w, r, in, t, b)
+}
+
+// aguiThread finds the thread of a run. A name that is not known becomes one when
+// somebody says something in it, and not before.
+func (s *server) aguiThread(ctx context.Context, o store.Owner, in agui.Input) (aguiThread, error) {
+	conv, err := s.thread(ctx, o, agui.Name, in.ThreadID)
+	if errors.Is(err, store.ErrNotFound) && !isOwn("c", in.ThreadID) {
+		tail := aguiTail(in.Messages)
+		if len(tail) == 0 || tail[0].Role != agui.RoleUser || len(in.Resume) > 0 || in.Forwarded.Action != nil || in.Forwarded.RetryBlock+in.Forwarded.RefreshBlock != "" {
+			return aguiThread{Conversation: store.Conversation{Owner: o}}, nil
+		}
+		conv, err = s.beginThread(ctx, o, agui.Name, in.ThreadID)
+	}
+	t := aguiThread{Conversation: conv}
+	if err == nil && !conv.CreatedAt.IsZero() {
+		t.path, err = s.Store.Path(ctx, o, conv.ID, "")
+	}
+	return t, wrap("read thread", err)
 }
 
 // aguiRefusal is why a run fails that AG-UI has an end for: the client learns of
@@ -253,12 +267,15 @@ func (s *server) aguiBegin(r *http.Request, in agui.Input, t aguiThread) (*begun
 	case f.Action != nil:
 		return s.aguiAction(r, in, t)
 	case f.RetryBlock != "" || f.RefreshBlock != "":
-		st, err := s.Runner.Rerun(ctx, turn.BlockRequest{
-			Owner: c.owner, Caller: c.caller, Block: cmp.Or(f.RetryBlock, f.RefreshBlock), Refresh: f.RefreshBlock != "",
-		})
-		if err == nil && st.Conversation != t.ID {
-			err = notFound()
+		id := cmp.Or(f.RetryBlock, f.RefreshBlock)
+		made, err := s.Store.BlockCall(ctx, c.owner, id)
+		if err == nil && made.Conversation != t.ID {
+			err = store.ErrNotFound
 		}
+		if err != nil {
+			return nil, wrap("read block", err)
+		}
+		st, err := s.Runner.Rerun(ctx, turn.BlockRequest{Owner: c.owner, Caller: c.caller, Block: id, Refresh: f.RefreshBlock != ""})
 		return inGroup(st), wrap("run block again", err)
 	}
 	var waits turn.Waiting

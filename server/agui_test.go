@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -36,6 +37,7 @@ import (
 //	pay N            asks before it pays
 //	ask              asks the person which quarter
 //	open PAGE        calls the client's open_page
+//	twice            asks before each of two payments
 //	both             calls open_page twice, and pays
 //	count            sets the application's state
 //	application      repeats what it was told with the question
@@ -76,6 +78,9 @@ func (m aguiModel) Stream(ctx context.Context, req model.Request, on func(model.
 		call("call_1", "open_page", `{"page":"a"}`)
 		call("call_2", "transfer", `{"amount":20}`)
 		call("call_3", "open_page", `{"page":"b"}`)
+	case "twice":
+		call("call_1", "transfer", `{"amount":20}`)
+		call("call_2", "transfer", `{"amount":30}`)
 	case "count":
 		call("call_1", "count", `{}`)
 	case "application":
@@ -1034,6 +1039,10 @@ func TestAguiActionsAndRetry(t *testing.T) {
 	// A block of another thread is none of this one.
 	other := r.agui("elsewhere")
 	other.say("Hello").want(t, "success", "stop")
+	other.refused(404, turn.CodeNotFound, "POST", "/v1/ag-ui", other.body(map[string]any{"forwardedProps": map[string]any{"inlay": map[string]any{"refreshBlock": failed}}}))
+	if after := r.agui("t"); after.connect().kind != "success" || after.shown() != shown {
+		t.Errorf("the block was run again from elsewhere\n%s", after.shown())
+	}
 	other.refused(404, turn.CodeNotFound, "POST", "/v1/ag-ui", other.body(act(chart, "plain", nil)))
 }
 
@@ -1323,6 +1332,114 @@ func TestCopilotKit(t *testing.T) {
 	r.refused(400, codeInvalidJSON, "POST", "/v1/copilotkit", `{`)
 	for _, path := range []string{"/v1/copilotkit/info", "/v1/ag-ui/capabilities"} {
 		r.as("").refused(401, codeUnauthorized, "GET", path, nil)
+	}
+}
+
+// Two questions of one step are answered by one run, or not at all.
+func TestAguiTwoInterrupts(t *testing.T) {
+	r := newAguiRig(t)
+	for _, version := range []string{"", "1.0"} {
+		c := r.agui("t" + version)
+		c.version = version
+		before := len(r.payments())
+		o := c.say("twice")
+		o.want(t, "interrupt", "paused")
+		if len(o.interrupts) != 2 {
+			t.Fatalf("%+v", o.interrupts)
+		}
+		answer := func(i int, approved bool) map[string]any {
+			return map[string]any{"interruptId": o.interrupts[i].ID, "status": "resolved", "payload": map[string]any{"approved": approved}}
+		}
+		if o := c.run(map[string]any{"resume": []any{answer(0, true)}}); o.kind != "error" || !strings.Contains(o.why, "every open interrupt") {
+			t.Errorf("%+v", o)
+		}
+		if len(r.payments()) != before {
+			t.Error("half an answer was taken")
+		}
+		done := c.run(map[string]any{"resume": []any{answer(0, true), answer(1, false)}})
+		done.want(t, "success", "stop")
+		if n := strings.Count(strings.Join(done.types, " "), "RUN_STARTED"); n != 1 {
+			t.Errorf("%d runs: %v", n, done.types)
+		}
+		if got := r.payments()[before:]; !slices.Equal(got, []int{20}) {
+			t.Errorf("%v", got)
+		}
+		late := r.agui(c.thread)
+		late.version = version
+		late.connect().want(t, "success", "stop")
+		if late.shown() != c.shown() {
+			t.Errorf("connected\n%s\nwant\n%s", late.shown(), c.shown())
+		}
+	}
+}
+
+// Of a thread whose events are forgotten everything that was shown is there.
+func TestAguiForgottenEvents(t *testing.T) {
+	r := newAguiRig(t)
+	c := r.agui("t")
+	c.say("chart").want(t, "success", "stop")
+	first := c.say("chart")
+	first.want(t, "success", "stop")
+	if err := r.store.Trim(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	late := r.agui("t")
+	late.connect().want(t, "success", "stop")
+	sorted := func(s string) []string { lines := strings.Split(s, "\n"); slices.Sort(lines); return lines }
+	if !slices.Equal(sorted(late.shown()), sorted(c.shown())) {
+		t.Errorf("connected\n%s\nwant\n%s", late.shown(), c.shown())
+	}
+	// So is a run that is read again.
+	again := r.agui("t")
+	again.add(map[string]any{"id": c.messages[6]["id"], "role": "user", "content": "chart"})
+	again.read(r.request("POST", "/v1/ag-ui", again.body(map[string]any{"runId": first.runID}), again.headers()...)).want(t, "success", "stop")
+	if !strings.Contains(again.shown(), "inlay.chart done") {
+		t.Errorf("%s", again.shown())
+	}
+}
+
+// A message that is deleted while somebody reads it ends with an error.
+func TestAguiDeletedMeanwhile(t *testing.T) {
+	r := newAguiRig(t)
+	c := r.agui("t")
+	c.add(map[string]any{"role": "user", "content": "hold"})
+	s := r.stream(r.request("POST", "/v1/ag-ui", c.body(nil)))
+	for {
+		if _, _, data, ok := s.frame(); !ok || strings.Contains(data, "Thinking") {
+			break
+		}
+	}
+	other := r.agui("t")
+	done := make(chan *outcome)
+	go func() { done <- other.connect() }()
+	time.Sleep(50 * time.Millisecond) // it reads too, or comes to a thread that is none
+	want[any](r.rig, 204, "DELETE", "/v1/conversations/"+s.res.Header.Get("X-Conversation-Id"), nil)
+	if rest := r.rest(s); !strings.Contains(rest, `"RUN_ERROR"`) && !strings.Contains(rest, `"RUN_FINISHED"`) {
+		t.Errorf("%s", rest)
+	}
+	if o := <-done; o.kind == "" && len(o.types) > 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Requests that say nothing leave no names behind.
+func TestAguiNamesNothingForNothing(t *testing.T) {
+	r := newAguiRig(t)
+	for i, more := range []map[string]any{
+		nil,
+		{"resume": []any{map[string]any{"interruptId": "b", "status": "cancelled"}}},
+		{"forwardedProps": map[string]any{"inlay": map[string]any{"retryBlock": "b"}}},
+		{"forwardedProps": map[string]any{"inlay": map[string]any{"action": map[string]any{"blockId": "b", "actionId": "a"}}}},
+		{"messages": []any{map[string]any{"id": "t", "role": "tool", "toolCallId": "c", "content": "x"}}},
+	} {
+		name := fmt.Sprint("never ", i)
+		c := r.agui(name)
+		res := r.request("POST", "/v1/ag-ui", c.body(more))
+		res.Body.Close()
+		_, err := r.store.AliasOf(t.Context(), store.Owner{Tenant: "t1", User: "alice"}, agui.Name, store.AliasThread, name)
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%v: %v (%d)", more, err, res.StatusCode)
+		}
 	}
 }
 
