@@ -537,7 +537,11 @@ func TestTypeScriptImports(t *testing.T) {
 	for _, entry := range []string{"markup", "validate"} {
 		exports["@inlay-ui/client/"+entry] = read(t, "web/packages/client/src/"+entry+".ts")
 	}
-	statement := regexp.MustCompile(`import (?:type )?\{([^}]+)\} from "(@inlay-ui/[a-z/]+)"`)
+	for _, name := range []string{"ag-ui", "ai-sdk"} {
+		exports["@inlay-ui/"+name] = read(t, "web/packages/"+name+"/src/index.ts")
+		exports["@inlay-ui/"+name+"/react"] = read(t, "web/packages/"+name+"/src/react.tsx")
+	}
+	statement := regexp.MustCompile(`import (?:type )?\{([^}]+)\} from "(@inlay-ui/[a-z/-]+)"`)
 	n := 0
 	for _, e := range slices.Concat(examples(t, "tsx complete"), examples(t, "ts complete")) {
 		for _, m := range statement.FindAllStringSubmatch(e.text, -1) {
