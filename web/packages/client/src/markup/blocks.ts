@@ -15,7 +15,7 @@ export interface CardSpec {
    * Pointers to what is not the model's to say, such as `/price`; a `*` in one
    * stands for every item of a list. What the model wrote there is dropped, also
    * where it put one item for the list or a list for the object, and `resolve`
-   * fills it. Where versions of the card differ, the pointers of each stand
+   * fills it, by the id of the card or of the object that it stands in. Where versions of the card differ, the pointers of each stand
    * under its major; a version that is not among them has those of all. In words
    * a member of such a name is nowhere.
    */
@@ -109,6 +109,7 @@ function failure(code: string, message: string, retryable = false): ErrorInfo {
   return { code, message, retryable };
 }
 
+const missing = failure("NOT_FOUND", "The data does not exist.");
 const stopped = failure("CANCELLED", "It was stopped.", true);
 
 /** The data of cards, fetched once for each name and id. */
@@ -185,9 +186,9 @@ export class Hydrator {
         .then(
           (found) =>
             end((id) =>
-              isObject(found) && Object.hasOwn(found, id) && found[id] !== undefined
+              isObject(found) && Object.hasOwn(found, id) && (found[id] ?? null) !== null
                 ? [found[id]]
-                : [undefined, failure("NOT_FOUND", "The data does not exist.")],
+                : [undefined, missing],
             ),
           broken,
         )
@@ -249,7 +250,7 @@ export class MarkupBlocks {
   /** What is being fetched, to be fetched again. */
   readonly #asked = new Map<
     string,
-    { open: Open; id: string; written: Element; pending: boolean }
+    { open: Open; about: readonly Element[]; written: Element; pending: boolean }
   >();
   #pending = 0;
   #count = 0;
@@ -303,7 +304,7 @@ export class MarkupBlocks {
     if (!asked || !block || block.status !== "error" || asked.pending) return;
     const { error: _, ...rest } = block;
     this.#put({ ...rest, status: "loading" });
-    this.#fetch(id, asked.open, asked.id, asked.written);
+    this.#fetch(id, asked.open, asked.about, asked.written);
   }
 
   /** Stops what is being fetched. Its cards fail, and may be tried again. */
@@ -418,7 +419,7 @@ export class MarkupBlocks {
     }
     if (!isObject(open.draft)) return;
     const read = readBody(open.draft, open.name, open.version);
-    if ("problem" in read) return;
+    if (!read) return;
     // The version may stand behind the fields.
     const fields = fieldsOf(open.spec, open.version ? block.version : undefined);
     const payload = dropped(read.fields, fields);
@@ -445,7 +446,7 @@ export class MarkupBlocks {
     const read =
       open.syntax === "fence" ? readBody(payload, open.name, open.version) : { fields: payload };
     const all = fieldsOf(spec);
-    if ("problem" in read) {
+    if (!read) {
       if (all.length > 0) {
         const words = unnamed(dropped(payload, all), namesIn(all));
         const other = JSON.stringify(words) !== JSON.stringify(payload) || isOdd(open.body);
@@ -465,14 +466,12 @@ export class MarkupBlocks {
       const other = JSON.stringify(words) !== JSON.stringify(body) || isOdd(open.body);
       if (other) source = fenced(open.name, block.version, words);
     }
-    const key = written.id;
-    const hydrated =
-      open.syntax === "placeholder" ||
-      (open.syntax === "fence" && isPartial(written)) ||
-      all.length > 0;
-    if (this.#hydrator && typeof key === "string" && key && hydrated) {
+    const whole = open.syntax === "placeholder" || all.length > 0;
+    const partial = whole || (open.syntax === "fence" && isPartial(written));
+    const about = this.#hydrator && partial ? namedIn(written, fields) : [];
+    if (about.some((one) => idOf(one))) {
       this.#put({ ...block, payload: written, fallback: source });
-      this.#fetch(id, open, key, written);
+      this.#fetch(id, open, about, written);
       return;
     }
     this.#finish(id, spec, written, source);
@@ -490,8 +489,9 @@ export class MarkupBlocks {
     return next;
   }
 
-  #fetch(id: string, open: Open, key: string, written: Element): void {
-    const asked = { open, id: key, written, pending: true };
+  /** Lays what is said of some objects of a card, by their ids, over what was written. */
+  #fetch(id: string, open: Open, about: readonly Element[], written: Element): void {
+    const asked = { open, about, written, pending: true };
     this.#asked.set(id, asked);
     this.#pending++;
     const settled = (change: (block: Block) => void) => {
@@ -501,12 +501,22 @@ export class MarkupBlocks {
       if (block) change(block);
       if (this.#changed) tell(this.#changed);
     };
-    this.#hydrator?.get(open.name, key).then(
-      (data) =>
+    const found = new Map<string, unknown>();
+    const calls = [...new Set(about.map(idOf))].filter(Boolean).map((key) =>
+      this.#hydrator?.get(open.name, key).then(
+        (data) => void found.set(key, data),
+        (error: unknown) => {
+          if (!(error instanceof HydrationError) || error.info !== missing) throw error;
+        },
+      ),
+    );
+    Promise.all(calls).then(
+      () =>
         settled((block) => {
-          if (isObject(data)) {
-            this.#finish(id, open.spec, { ...written, ...data }, block.fallback ?? "");
-          } else this.#fail(id, failures.schema, block.fallback ?? "");
+          const filled = fill(written, about, found);
+          if (filled) this.#finish(id, open.spec, filled, block.fallback ?? "");
+          else if (filled === null) this.#put({ ...block, status: "error", error: missing });
+          else this.#fail(id, failures.schema, block.fallback ?? "");
         }),
       (error: unknown) =>
         settled((block) => {
@@ -698,23 +708,75 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** A card that says which one it is and nothing else. */
 export function isPartial(payload: unknown): boolean {
-  return isObject(payload) && Object.keys(payload).length === 1 && typeof payload.id === "string";
+  return isObject(payload) && Object.keys(payload).length === 1 && idOf(payload) !== "";
+}
+
+/** The id of an object as it is asked for, which placeholders can have too; "" for none. */
+function idOf({ id }: Element): string {
+  const text = typeof id === "number" ? `${id}` : id;
+  if (typeof text !== "string" || /\p{Cc}/u.test(text)) return "";
+  return new TextEncoder().encode(text).length > 128 ? "" : text;
+}
+
+/** The objects that more is said of by their ids: the card, and those of which fields are the server's. */
+function namedIn(card: Element, fields: readonly string[]): readonly Element[] {
+  const out = new Set([card]);
+  const walk = (value: unknown, [token, ...rest]: readonly string[]): void => {
+    if (token === undefined) {
+      if (isObject(value)) out.add(value);
+    } else if (Array.isArray(value)) {
+      if (token === "*") for (const one of value) walk(one, rest);
+    } else if (isObject(value) && Object.hasOwn(value, unescaped(token))) {
+      walk(value[unescaped(token)], rest);
+    }
+  };
+  for (const pointer of fields) walk(card, pointer.split("/").slice(1, -1));
+  return [...out];
+}
+
+/**
+ * A card with what was found of its objects. Those in a list that do not exist
+ * are left out. Null: it does not exist itself, or nothing is left of it;
+ * undefined: what was found is no object.
+ */
+function fill(
+  card: Element,
+  about: readonly Element[],
+  found: ReadonlyMap<string, unknown>,
+): Element | null | undefined {
+  const at = new Map(about.map((one) => [one, idOf(one)]));
+  const gone = new Set<unknown>(about.filter((one) => at.get(one) && !found.has(idOf(one))));
+  const left = about.some((one) => !gone.has(one) && (one !== card || at.get(one)));
+  if (gone.has(card) || (gone.size > 0 && !left)) return null;
+  if ([...found.values()].some((data) => !isObject(data))) return undefined;
+  const laid = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.filter((one) => !gone.has(one)).map(laid);
+    if (!isObject(value)) return value;
+    const own = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, laid(one)]));
+    const data = found.get(at.get(value) ?? "");
+    return isObject(data) ? { ...own, ...data } : own;
+  };
+  const filled = laid(card);
+  return isObject(filled) ? filled : undefined;
 }
 
 /** The members that may stand around the fields of a card, as the server reads them. */
 const around = ["type", "schemaVersion", "version", "data", "actions"];
 
-/** What a body says: its fields and its version, if it names one, or that it is no card. */
-type Body = { fields: unknown; version?: [major: number, minor: number] } | { problem: string };
+/** What a body says: its fields, and its version if it names one. */
+interface Body {
+  fields: unknown;
+  version?: readonly [major: number, minor: number];
+}
 
 /**
  * Takes the fields of a card out of what may stand around them: `{type,
  * schemaVersion, data}`, or the `ui` of a tool's answer, `{type, version, data}`.
  * The version behind the name in the fence wins over `schemaVersion`, and that
- * over `version`, which beside the fields is one of them.
+ * over `version`, which beside the fields is one of them. Null for what is no card.
  */
-function readBody(payload: unknown, name: string, named: string | undefined): Body {
-  if (named !== undefined && !readVersion(named)) return { problem: "no version behind the name" };
+function readBody(payload: unknown, name: string, named: string | undefined): Body | null {
+  if (named !== undefined && !readVersion(named)) return null;
   if (!isObject(payload)) return { fields: payload };
   const { schemaVersion, ...beside } = payload;
   const member = "schemaVersion" in payload ? "schemaVersion" : "version";
@@ -722,9 +784,7 @@ function readBody(payload: unknown, name: string, named: string | undefined): Bo
     isObject(payload.data) &&
     Object.keys(payload).every((key) => around.includes(key)) &&
     (member in payload || payload.type === name);
-  if (wrapped && typeof payload.type === "string" && payload.type !== name) {
-    return { problem: `it is a ${payload.type}` };
-  }
+  if (wrapped && typeof payload.type === "string" && payload.type !== name) return null;
   const fields = wrapped ? payload.data : beside;
   if (named !== undefined || !(wrapped ? member in payload : "schemaVersion" in payload)) {
     return { fields };
@@ -732,7 +792,7 @@ function readBody(payload: unknown, name: string, named: string | undefined): Bo
   const own = wrapped ? payload[member] : schemaVersion;
   if (own === "") return { fields };
   const version = typeof own === "string" || typeof own === "number" ? readVersion(`${own}`) : null;
-  return version ? { fields, version } : { problem: "no version in the body" };
+  return version ? { fields, version } : null;
 }
 
 /** The fields of a version that are the server's; of all where it is not known. */
