@@ -331,6 +331,15 @@ func (c *Cards) lookup(name string, major int) *card {
 	return nil
 }
 
+// Versions returns the major versions of a card, ascending.
+func (c *Cards) Versions(name string) []int {
+	var out []int
+	for _, one := range c.versions(name) {
+		out = append(out, one.Type.Version)
+	}
+	return out
+}
+
 // versions are the cards of a name, ascending.
 func (c *Cards) versions(name string) []*card {
 	if c == nil {

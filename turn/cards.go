@@ -216,8 +216,12 @@ func (c *cards) recorded() []map[string]any {
 
 // wording is a card as it is being written.
 type wording struct {
-	name string
-	typ  string // of the block
+	name   string
+	typ    string // of the block
+	title  string
+	syntax markup.Syntax
+	// late says that its block waits for its end, which tells its version.
+	late bool
 	card markup.Card
 	// block is its block; nil for one that is not shown, for why.
 	block *emit.Block
@@ -384,15 +388,25 @@ func (s *scribe) text(text string) {
 
 // start opens the block of a card, so that its place is known before its data.
 func (s *scribe) start(f markup.Found) {
-	t := s.c.t
-	w := &wording{name: f.Written.Name, typ: block.TypeNameOf(f.Written.Name)}
+	w := &wording{name: f.Written.Name, typ: block.TypeNameOf(f.Written.Name), title: f.Title, syntax: f.Syntax}
 	s.open[f.ID] = w
+	if versions := s.c.t.r.cfg.Cards.Versions(w.name); f.Syntax != markup.Placeholder && f.Written.Version == "" && !slices.Equal(versions, []int{1}) {
+		w.late = true // the body may name one of them
+		return
+	}
 	major, _, err := markup.Version(f.Written.Version)
 	if err != nil {
 		w.why = &markup.Failure{Reason: markup.SchemaInvalid, Err: err}
 		return
 	}
-	card, ok := t.r.cfg.Cards.Lookup(f.Written.Name, major)
+	s.begin(w, major)
+}
+
+// begin opens the block of a card of a version.
+func (s *scribe) begin(w *wording, major int) {
+	t := s.c.t
+	w.late = false
+	card, ok := t.r.cfg.Cards.Lookup(w.name, major)
 	if !ok {
 		// Why that is, its draft says.
 		w.why = &markup.Failure{Reason: markup.VersionDowngrade, Err: fmt.Errorf("%s has no version %d", w.name, major)}
@@ -401,7 +415,7 @@ func (s *scribe) start(f markup.Found) {
 	w.card, w.typ = card, card.Type.Name
 	b, err := t.out.Open(emit.Opening{
 		Type: card.Type.Name, Version: card.Type.Version, Producer: emit.ProducerMarkup,
-		Meta: block.Meta{Title: f.Title, CanRefresh: t.r.cfg.Cards.Filled(card.Name, major, f.Syntax)},
+		Meta: block.Meta{Title: w.title, CanRefresh: t.r.cfg.Cards.Filled(card.Name, major, w.syntax)},
 	})
 	var refusal *emit.Refusal
 	switch {
@@ -415,10 +429,24 @@ func (s *scribe) start(f markup.Found) {
 		s.c.mu.Lock()
 		s.c.blocks++
 		s.c.mu.Unlock()
-		if card.Streaming && f.Syntax == markup.Fence {
+		if card.Streaming && w.syntax == markup.Fence {
 			w.stream = t.r.cfg.Cards.Stream(card.Name, major)
 		}
 	}
+}
+
+// late opens the block of a card that is whole, of the version that it names.
+func (s *scribe) late(w *wording, draft markup.Draft, err error) {
+	var failure *markup.Failure
+	switch {
+	case err == nil:
+		s.begin(w, draft.Card.Type.Version)
+	case errors.As(err, &failure) && failure.Reason == markup.VersionDowngrade:
+		w.why = failure
+	default:
+		s.begin(w, 1)
+	}
+	w.stream = nil
 }
 
 // delta shows what of a card's body is known by now.
@@ -440,6 +468,12 @@ func (s *scribe) end(f markup.Found) {
 	draft, err := c.t.r.cfg.Cards.Draft(f.Written)
 	w.draft = draft
 	source := draft.Shown(f.Source) // what is the server's is not shown in words either
+	if w.late {
+		s.late(w, draft, err)
+		if s.err != nil {
+			return
+		}
+	}
 	if w.block == nil {
 		s.refused(w, source)
 		return
@@ -451,10 +485,6 @@ func (s *scribe) end(f markup.Found) {
 		return
 	case err != nil:
 		s.fail(w, markup.SchemaInvalid, err, source)
-		return
-	case draft.Card.Type.Version != w.card.Type.Version:
-		// Its block is of the version that the fence has named, or of the first.
-		s.fail(w, markup.VersionDowngrade, fmt.Errorf("write the version behind the name: ```%s@%d.%d", w.name, draft.Card.Type.Version, draft.Minor), source)
 		return
 	}
 	w.card = draft.Card
@@ -486,7 +516,13 @@ func (s *scribe) fallback(f markup.Found) {
 		s.text(f.Source)
 		return
 	}
+	if w.late {
+		s.begin(w, 1)
+	}
 	w.written()
+	if s.err != nil {
+		return
+	}
 	if w.block == nil {
 		s.refused(w, f.Source)
 		return

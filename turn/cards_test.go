@@ -1026,3 +1026,59 @@ func TestCardsFailEachForItself(t *testing.T) {
 		}
 	}
 }
+
+// A card whose fence names no version is of the one that its body names.
+func TestCardVersionOfTheBody(t *testing.T) {
+	const schema = `{"type":"object","additionalProperties":false,"required":["text"],"properties":{"text":{"type":"string"},"total":{"type":"number","x-source":"server"}}}`
+	version := func(n int) markup.Card {
+		return markup.Card{
+			Name: "NoteCard", Streaming: true, Example: json.RawMessage(`{"text":"a"}`), Syntaxes: markup.Syntaxes()[:1],
+			Type: block.Type{Version: n, Schema: json.RawMessage(schema), Fallback: func(p json.RawMessage) string { return "a note: " + string(p) }},
+		}
+	}
+	said := "Look:\n" + fence("NoteCard", `{"schemaVersion":"2.1","text":"a","total":666}`) +
+		fence("NoteCard", `{"type":"NoteCard","data":{"text":"b"},"version":"2.0"}`) +
+		fence("NoteCard", `{"text":"c"}`) + fence("NoteCard@2", `{"text":"d"}`) + fence("NoteCard", `{"text":5}`) +
+		fence("NoteCard", `{"schemaVersion":"7.0","text":"e","total":666}`) + fence("NoteCard", `{"text":`) + "After."
+	for name, c := range map[string]struct {
+		versions []int
+		want     string
+	}{
+		"two": {[]int{1, 2}, `text, note_card@2 {"text":"a"}, note_card@2 {"text":"b"}, note_card@1 {"text":"c"}, note_card@2 {"text":"d"}, note_card@1 SCHEMA_INVALID, text, note_card@1 SCHEMA_INVALID, text`},
+		// What names no version is of the first, which there is not.
+		"the second alone": {[]int{2}, `text, note_card@2 {"text":"a"}, note_card@2 {"text":"b"}, text, note_card@2 {"text":"d"}, text`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cards, err := markup.NewCards()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range c.versions {
+				if err := cards.Add(version(n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, each := range []int{1, 7, 1000} {
+				r := withCards(t, turn.Config{Cards: cards}, step{text: said, each: each})
+				_, _, st := r.ask("note?")
+				var got []string
+				for _, b := range st.Blocks {
+					switch {
+					case b.Type == "text":
+						got = append(got, b.Type)
+					case b.Err != nil:
+						got = append(got, fmt.Sprintf("note_card@%d %s", b.Version, b.Err.Code))
+					default:
+						got = append(got, fmt.Sprintf("note_card@%d %s", b.Version, b.Payload))
+					}
+					if strings.Contains(string(b.Payload)+b.Fallback, "666") {
+						t.Errorf("what is the server's is shown: %s %s", b.Payload, b.Fallback)
+					}
+				}
+				if s := strings.Join(got, ", "); s != c.want {
+					t.Errorf("%d at once: %s\nwant %s", each, s, c.want)
+				}
+			}
+		})
+	}
+}
