@@ -2,13 +2,14 @@
 
 import { InlayClient } from "@inlay-ui/client";
 import { clientCapabilityTokens, ForeignBlock, type ForeignOptions } from "@inlay-ui/react";
-import type { ComponentType } from "react";
+import type { ReactNode } from "react";
 import { type ActivityLike, blockOf } from "./block.ts";
 
 /** What is asked of an agent, of whichever version of AG-UI, to bring its messages up to date. */
 export interface ConnectingAgent {
   connectAgent(parameters?: { forwardedProps?: Record<string, unknown> }): Promise<unknown>;
   detachActiveRun?(): Promise<void>;
+  pendingInterrupts?: unknown[];
 }
 
 /** What {@link InlayActivity} takes. */
@@ -42,6 +43,8 @@ async function reconnect(agent: ConnectingAgent, capabilities: readonly string[]
   try {
     // What still runs is part of what it comes back to.
     await agent.detachActiveRun?.();
+    // Those that still wait it is told of again; with any it would not connect.
+    agent.pendingInterrupts = [];
     await agent.connectAgent({ forwardedProps: { capabilities } });
   } catch (error) {
     console.warn("inlay: the thread could not be brought up to date", error);
@@ -62,12 +65,12 @@ export interface ActivityRenderer {
   activityType: string;
   agentId?: string;
   content: AnyContent;
-  render: ComponentType<{
+  render: (props: {
     activityType: string;
     content: unknown;
     message: ActivityLike;
     agent: ConnectingAgent | undefined;
-  }>;
+  }) => ReactNode;
 }
 
 /** What {@link inlayActivityRenderer} takes. */

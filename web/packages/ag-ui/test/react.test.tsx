@@ -82,6 +82,7 @@ test("draws a block; an answer shows at once, and the agent comes back to its th
   const agent = {
     detachActiveRun: vi.fn(() => Promise.resolve()),
     connectAgent: vi.fn(() => Promise.resolve()),
+    pendingInterrupts: [{ id: "b_card" }],
   };
   const told = vi.fn();
   const renderer = inlayActivityRenderer({ client, blocks: { card }, onMore: told });
@@ -96,6 +97,7 @@ test("draws a block; an answer shows at once, and the agent comes back to its th
     forwardedProps: { capabilities: client.blocks },
   });
   expect(client.blocks).toContain("card@1");
+  expect(agent.pendingInterrupts).toEqual([]);
   expect(agent.detachActiveRun).toHaveBeenCalledBefore(agent.connectAgent);
   expect(told).toHaveBeenCalledWith({
     messageId: message,

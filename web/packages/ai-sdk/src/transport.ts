@@ -36,6 +36,8 @@ export interface ChatLike<M extends UIMessage = UIMessage> {
 export class InlayTransport<M extends UIMessage = UIMessage> extends DefaultChatTransport<M> {
   readonly #base: string;
   readonly #options: InlayTransportOptions;
+  /** How many requests began something. */
+  #sent = 0;
 
   constructor(options: InlayTransportOptions = {}) {
     const base = `${(options.endpoint ?? "").replace(/\/+$/, "")}/v1/ai-sdk/chat`;
@@ -67,12 +69,28 @@ export class InlayTransport<M extends UIMessage = UIMessage> extends DefaultChat
     return response.status === 202;
   }
 
-  /** Brings a chat up to date: what was said, and what is being written, to its end. */
+  override sendMessages(
+    ...[options]: Parameters<DefaultChatTransport<M>["sendMessages"]>
+  ): ReturnType<DefaultChatTransport<M>["sendMessages"]> {
+    this.#sent++;
+    return super.sendMessages(options);
+  }
+
+  /**
+   * Brings a chat up to date: what was said, and what is being written, to its
+   * end. A message that is sent meanwhile ends it.
+   */
   async catchUp(chat: ChatLike<M>): Promise<void> {
-    chat.setMessages(await this.messages(chat.id));
+    const sent = this.#sent;
+    const load = async () => {
+      const messages = await this.messages(chat.id);
+      if (sent === this.#sent) chat.setMessages(messages);
+      return sent === this.#sent;
+    };
+    if (!(await load())) return;
     await chat.resumeStream();
     // What ended between the two was in neither.
-    chat.setMessages(await this.messages(chat.id));
+    await load();
   }
 
   async #request(method: string, chatId: string, what: string): Promise<Response> {

@@ -167,6 +167,22 @@ describe.each(["ai5", "ai"])("with %s", async (name) => {
     expect(chat.messages).toEqual([question, answered("Here it is.")]);
   });
 
+  test("what is sent meanwhile stays", async () => {
+    const { chat, wire } = chatOf();
+    let answer: (response: Response) => void = () => {};
+    const late = new Promise<Response>((resolve) => {
+      answer = resolve;
+    });
+    replies.push(late as unknown as Response, stream("Here."));
+    const caught = wire.catchUp(chat);
+    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    await chat.sendMessage({ text: "Sales?" });
+    answer(Response.json({ messages: [] }));
+    await caught;
+    expect(chat.messages.map((m) => m.role)).toEqual(["user", "assistant"]);
+    expect(calls).toHaveLength(2);
+  });
+
   test("nor is anything lost when nothing is written any more", async () => {
     const { chat, wire } = chatOf([question, answered("He")]);
     replies.push(Response.json({ messages: [question, answered("Here.")] }));
