@@ -127,6 +127,8 @@ const (
 	MaxCalls = 256
 	// MaxArguments is how long the arguments of a call may grow, in bytes.
 	MaxArguments = 256 << 10
+	// MaxID is how long the id of a call or an interrupt may be, in bytes.
+	MaxID = 512
 	// MaxContent is how large a part, a result or a state may be, in bytes.
 	MaxContent = 4 << 20
 )

@@ -18,9 +18,10 @@ type Calls struct {
 }
 
 type call struct {
-	id, name, args string
-	whole, done    bool
-	before         bool // it is of an earlier run
+	id, name    string
+	args        []byte
+	whole, done bool
+	before      bool // it is of an earlier run
 }
 
 // Follow notes the calls of a conversation that have no result yet: an agent that
@@ -41,7 +42,7 @@ func (c *Calls) Follow(said []model.Message) {
 			continue
 		}
 		if fresh, err := c.Start(id, call.Name); err == nil && fresh {
-			c.byID[id].args, c.byID[id].whole, c.byID[id].before = string(call.Arguments), true, true
+			c.byID[id].args, c.byID[id].whole, c.byID[id].before = call.Arguments, true, true
 		}
 	}
 }
@@ -53,6 +54,9 @@ func (c *Calls) Start(id, name string) (bool, error) {
 	}
 	if c.byID[id] != nil {
 		return false, nil
+	}
+	if len(id) > MaxID {
+		return false, fmt.Errorf("%w: an id of %d bytes", ErrTooMuch, len(id))
 	}
 	if len(c.list) >= MaxCalls {
 		return false, fmt.Errorf("%w: %d calls", ErrTooMuch, MaxCalls)
@@ -71,7 +75,7 @@ func (c *Calls) Arguments(id, piece string) error {
 	if k == nil || k.whole {
 		return nil // of a call that is not followed
 	}
-	if k.args += piece; len(k.args) > MaxArguments {
+	if k.args = append(k.args, piece...); len(k.args) > MaxArguments {
 		return fmt.Errorf("%w: arguments of %d bytes", ErrTooMuch, len(k.args))
 	}
 	return nil
@@ -80,7 +84,7 @@ func (c *Calls) Arguments(id, piece string) error {
 // Replace puts whole arguments in the place of the pieces of a call.
 func (c *Calls) Replace(id, args string) error {
 	if k := c.byID[id]; k != nil && !k.whole && args != "" {
-		k.args = ""
+		k.args = nil
 		return c.Arguments(id, args)
 	}
 	return nil
@@ -121,10 +125,10 @@ func (c *Calls) Left(tools []model.ToolSpec) []model.Call {
 }
 
 // arguments is the object that a text of arguments is; what is none is {}.
-func arguments(text string) json.RawMessage {
+func arguments(text []byte) json.RawMessage {
 	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
+	if json.Unmarshal(text, &members) != nil || members == nil {
 		return json.RawMessage("{}")
 	}
-	return json.RawMessage(text)
+	return text
 }

@@ -83,7 +83,7 @@ func (t *run) relay(ctx context.Context) ending {
 		if t.steps++; t.steps > limits.Steps {
 			return ending{reason: event.FinishMaxSteps}
 		}
-		f := &relayed{t: t, ctx: ctx, began: time.Now(), parts: make(map[string]*emit.Block), shown: make(map[string]bool), calls: make(map[string]*pending)}
+		f := &relayed{t: t, ctx: ctx, began: time.Now(), parts: make(map[string]*relayedPart), told: make(map[string]bool), calls: make(map[string]*pending)}
 		out, err := t.r.cfg.Upstream.Run(ctx, t.upstreamRequest(), f.piece)
 		t.replies = nil
 		f.end(out, err)
@@ -130,8 +130,7 @@ func (t *run) relay(ctx context.Context) ending {
 			if t.out.Err() != nil {
 				return ending{lost: true}
 			}
-			t.log.Error("what the upstream agent waits for could not be asked", "err", err)
-			return failed(CodeInternal, "The server failed.", false)
+			return t.broken(ctx, &model.Error{Code: model.CodeBadResponse, Message: fmt.Sprintf("what the agent waits for could not be asked: %v", err), Err: err})
 		}
 		t.save(context.WithoutCancel(ctx))
 		if t.state().waits() {
@@ -244,12 +243,38 @@ type relayed struct {
 	any     bool // something was shown or done
 	text    strings.Builder
 	thought strings.Builder
-	// said is the message that the agent is writing.
-	said  model.Message
-	calls map[string]*pending
-	order []*pending
-	parts map[string]*emit.Block // nil for one that is not shown
-	shown map[string]bool        // parts whose fallback was written
+	// said is the message that the agent is writing, saying its text.
+	said   model.Message
+	saying strings.Builder
+	calls  map[string]*pending
+	order  []*pending
+	parts  map[string]*relayedPart
+	drawn  []*relayedPart  // those of parts that are shown
+	told   map[string]bool // parts whose fallback was written
+	// texts counts the paragraphs, open says that one is being written.
+	texts int
+	open  bool
+	// rewritten is how much was written of states and of parts that are not
+	// complete; late is a state that had no room in it.
+	rewritten int
+	late      json.RawMessage
+}
+
+// The limits of what a run writes over and over.
+const (
+	// maxTexts is how many paragraphs an answer may have.
+	maxTexts = 4096
+	// maxRewritten is how many bytes of states and growing parts are written
+	// as they come; after that only the last of them are.
+	maxRewritten = 4 << 20
+)
+
+// relayedPart is a part that an agent shows. It may show it anew until the run
+// ends, unless it says itself that it is complete.
+type relayedPart struct {
+	block *emit.Block // nil for one that is not shown
+	last  *emit.Finished
+	over  bool
 }
 
 func (f *relayed) piece(p agent.Piece) error {
@@ -269,7 +294,8 @@ func (f *relayed) piece(p agent.Piece) error {
 		if len(f.said.Calls) > 0 && f.settled() {
 			f.flush()
 		}
-		f.said.Content += p.Text
+		f.open = true
+		f.saying.WriteString(p.Text)
 		f.text.WriteString(p.Text)
 		return f.write(p.Text)
 	case agent.Reasoning:
@@ -279,6 +305,11 @@ func (f *relayed) piece(p agent.Piece) error {
 		f.thought.WriteString(p.Text)
 		return t.out.Reasoning(p.Text)
 	case agent.TextEnd:
+		if f.open {
+			if f.texts++; f.texts > maxTexts {
+				return errOutputLimit
+			}
+		}
 		return f.endText()
 	case agent.CallStart:
 		return f.start(p)
@@ -296,13 +327,34 @@ func (f *relayed) piece(p agent.Piece) error {
 			t.log.Warn("the state of the upstream agent is left out", "bytes", len(p.JSON), "limit", most)
 			return nil
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if err := t.out.AppState(p.JSON); err != nil {
-			return err
+		f.any, f.late = true, nil
+		if !f.room(len(p.JSON)) {
+			f.late = p.JSON
+			return nil
 		}
-		t.client.state = p.JSON
+		return f.state(p.JSON)
 	}
+	return nil
+}
+
+// room takes room for what may come over and over.
+func (f *relayed) room(n int) bool {
+	if f.rewritten > maxRewritten {
+		return false
+	}
+	f.rewritten += n + 256 // what an event takes beside it
+	return true
+}
+
+// state writes the application's state.
+func (f *relayed) state(state json.RawMessage) error {
+	t := f.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.out.AppState(state); err != nil {
+		return err
+	}
+	t.client.state = state
 	return nil
 }
 
@@ -319,6 +371,7 @@ func (f *relayed) write(text string) error {
 
 // endText ends a paragraph.
 func (f *relayed) endText() error {
+	f.open = false
 	if f.scribe != nil {
 		s := f.scribe
 		f.scribe = nil
@@ -406,21 +459,20 @@ func (f *relayed) result(p agent.Piece) error {
 		t.execute(f.ctx, c)
 	}
 	c.out.told = clip(p.Text, t.r.cfg.Limits.SummaryBytes)
-	if len(f.said.Calls) > 0 || f.said.Content != "" {
-		f.flush()
-	}
+	f.flush()
 	t.exchange = append(t.exchange, model.Message{Role: model.RoleTool, CallID: p.ID, Content: c.out.told})
 	return t.out.Err()
 }
 
 // flush ends the message being written.
 func (f *relayed) flush() {
-	if f.said.Content == "" && len(f.said.Calls) == 0 {
+	if f.saying.Len() == 0 && len(f.said.Calls) == 0 {
 		return
 	}
-	f.said.Role = model.RoleAssistant
+	f.said.Role, f.said.Content = model.RoleAssistant, f.saying.String()
 	f.t.say(f.said)
 	f.said = model.Message{}
+	f.saying.Reset()
 }
 
 // shownResult shows a result as a tool shows what it fetched.
@@ -439,13 +491,27 @@ func (s shownResult) Run(ctx context.Context, args json.RawMessage, out *tool.Ou
 		return s.show(ctx, args, s.content, out)
 	}
 	var answer struct {
-		UI json.RawMessage `json:"ui"`
+		Content json.RawMessage            `json:"content,omitempty"`
+		UI      map[string]json.RawMessage `json:"ui"`
 	}
-	if json.Unmarshal([]byte(s.content), &answer) != nil || len(answer.UI) == 0 || answer.UI[0] != '{' {
+	if json.Unmarshal([]byte(s.content), &answer) != nil || answer.UI == nil {
 		return nil // for the agent alone
 	}
-	return out.UI(json.RawMessage(s.content))
+	// Only the turn asks, and only the installation says what a button does.
+	var name string
+	if json.Unmarshal(answer.UI["type"], &name) != nil || asks(block.TypeNameOf(name)) {
+		return nil
+	}
+	delete(answer.UI, "actions")
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("read the agent's result: %w", err)
+	}
+	return out.UI(raw)
 }
+
+// asks says that blocks of a type ask for the turn.
+func asks(name string) bool { return name == typeConfirm || name == typeQuestion }
 
 // part shows what the agent says is to be shown: a block as our own protocols
 // write it, or the payload of one under the name of its type.
@@ -475,9 +541,12 @@ func (f *relayed) part(p agent.Piece) error {
 		name = strings.TrimPrefix(name, "inlay.")
 		typ, ok = t.r.cfg.Registry.Lookup(name, c.Version)
 	}
-	if !ok || typ.ServerOnly || name == typeConfirm || name == typeQuestion || name == "text" {
-		if ours && c.Status != block.StatusLoading && c.Fallback != "" && !f.shown[p.ID] && name != typeConfirm && name != typeQuestion {
-			f.shown[p.ID], f.any = true, true
+	if !ok || typ.ServerOnly || asks(name) || name == "text" {
+		if ours && c.Status != block.StatusLoading && c.Fallback != "" && !f.told[p.ID] && len(f.told) < agent.MaxCalls && !asks(name) {
+			if t.bytes += len(c.Fallback); t.bytes > t.r.cfg.Limits.OutputBytes {
+				return errOutputLimit
+			}
+			f.told[p.ID], f.any = true, true
 			if err := f.endText(); err != nil {
 				return err
 			}
@@ -489,47 +558,63 @@ func (f *relayed) part(p agent.Piece) error {
 		t.log.Debug("a part of the upstream agent is not shown", "type", p.Name)
 		return nil
 	}
-	f.any = true
-	b, known := f.parts[p.ID]
-	if known && b == nil {
-		return nil
-	}
-	again := ""
-	if known && f.shown[p.ID] {
-		again = b.ID()
-	}
-	if !known || again != "" {
+	shown, known := f.parts[p.ID]
+	if !known {
+		if len(f.parts) >= agent.MaxCalls {
+			return nil
+		}
+		f.any = true
 		if err := f.endText(); err != nil {
 			return err
 		}
-		var err error
-		b, err = t.out.Open(emit.Opening{ID: again, Type: typ.Name, Version: typ.Version, Meta: block.Meta{
+		shown = &relayedPart{}
+		f.parts[p.ID] = shown
+		b, err := t.out.Open(emit.Opening{Type: typ.Name, Version: typ.Version, Meta: block.Meta{
 			Title: c.Meta.Title, Source: c.Meta.Source, FetchedAt: t.r.cfg.Now().UnixMilli(),
 		}})
 		var refusal *emit.Refusal
 		if errors.As(err, &refusal) {
-			f.parts[p.ID] = nil
 			t.log.Info("a part of the upstream agent is not shown", "type", typ.Name, "code", refusal.Code, "hint", refusal.Hint)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		f.parts[p.ID], f.shown[p.ID] = b, false
+		shown.block = b
+		f.drawn = append(f.drawn, shown)
+	}
+	if shown.block == nil || shown.over || shown.block.Type().Name != typ.Name {
+		return nil
 	}
 	switch c.Status {
 	case block.StatusLoading:
 		return nil
 	case block.StatusError:
-		f.shown[p.ID] = true
-		return b.Fail(block.Error{Code: block.CodeDataFetchFailed, Message: noData}, c.Fallback)
+		shown.over = true
+		return shown.block.Fail(block.Error{Code: block.CodeDataFetchFailed, Message: noData}, c.Fallback)
 	}
-	f.shown[p.ID] = true
-	if err := b.End(emit.Finished{Payload: payload, Fallback: c.Fallback}); err != nil {
-		if t.out.Err() != nil {
+	shown.last = &emit.Finished{Payload: payload, Fallback: c.Fallback}
+	if ours {
+		return f.finish(shown)
+	}
+	// Another may come in its place: until the run ends it is one that grows.
+	if t.r.cfg.Registry.Validate(typ.Name, typ.Version, payload) == nil && f.room(len(payload)) {
+		patch := slices.Concat([]byte(`[{"op":"add","path":"","value":`), payload, []byte(`}]`))
+		if err := shown.block.Delta(patch); err != nil && t.out.Err() != nil {
 			return err
 		}
-		t.log.Warn("a part of the upstream agent does not fit its type", "type", typ.Name, "err", err)
+	}
+	return nil
+}
+
+// finish writes what a part came to.
+func (f *relayed) finish(p *relayedPart) error {
+	p.over = true
+	if err := p.block.End(*p.last); err != nil {
+		if f.t.out.Err() != nil {
+			return err
+		}
+		f.t.log.Warn("a part of the upstream agent does not fit its type", "type", p.block.Type().Name, "err", err)
 	}
 	return nil
 }
@@ -563,10 +648,17 @@ func (f *relayed) end(out agent.Outcome, err error) {
 			t.toolEnd(c, status)
 		}
 	}
-	for id, b := range f.parts {
-		if b != nil && !f.shown[id] {
-			_ = b.Fail(block.Error{Code: block.CodeInterrupted, Message: "The answer was interrupted."}, "")
+	for _, p := range f.drawn {
+		switch {
+		case p.over:
+		case p.last != nil:
+			_ = f.finish(p)
+		default:
+			_ = p.block.Fail(block.Error{Code: block.CodeInterrupted, Message: "The answer was interrupted."}, "")
 		}
+	}
+	if f.late != nil {
+		_ = f.state(f.late)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -203,6 +204,97 @@ func TestUpstreamOutputIsBounded(t *testing.T) {
 	_, _, st := r.ask("hello")
 	if st.FinishReason != event.FinishLength || text(st) != "0123456789" {
 		t.Errorf("finish %q, text %q", st.FinishReason, text(st))
+	}
+}
+
+// part is a part as an agent sends it that knows nothing of ours.
+func part(id, name, content string) agent.Piece {
+	return agent.Piece{Kind: agent.Part, ID: id, Name: name, JSON: json.RawMessage(content)}
+}
+
+func TestUpstreamShowsAPartAnew(t *testing.T) {
+	r, _ := newRelay(t, turn.Config{}, ends(agent.Outcome{},
+		part("p", "metric", `{"items":[{"label":"Done","value":1}]}`), tells("Working."), part("p", "metric", `{"items":"none"}`),
+		part("p", "metric", `{"items":[{"label":"Done","value":2}]}`), part("p", "table", `{"columns":[],"rows":[]}`)))
+	_, _, st := r.ask("hello")
+	if st.Status != event.StatusDone || len(st.Blocks) != 2 || st.Blocks[0].Status != block.StatusDone || !strings.Contains(string(st.Blocks[0].Payload), `"value":2`) {
+		t.Errorf("%s: %+v", st.Status, st.Blocks)
+	}
+}
+
+// What an agent sends over and over is not written over and over.
+func TestUpstreamFloods(t *testing.T) {
+	const many = 20_000
+	repeat := func(n int, piece func(i int) agent.Piece) func(context.Context, agent.Request, func(agent.Piece) error) (agent.Outcome, error) {
+		return func(_ context.Context, _ agent.Request, on func(agent.Piece) error) (agent.Outcome, error) {
+			for i := range n {
+				if err := on(piece(i)); err != nil {
+					return agent.Outcome{Finish: model.FinishIncomplete}, err
+				}
+			}
+			return agent.Outcome{Finish: model.FinishStop}, nil
+		}
+	}
+	metric := func(i int) string { return fmt.Sprintf(`{"items":[{"label":"Done","value":%d}]}`, i) }
+	for name, tt := range map[string]struct {
+		run    func(int) agent.Piece
+		finish string
+	}{
+		"states":     {func(i int) agent.Piece { return agent.Piece{Kind: agent.State, JSON: json.RawMessage(metric(i))} }, event.FinishStop},
+		"one part":   {func(i int) agent.Piece { return part("p", "metric", metric(i)) }, event.FinishStop},
+		"many parts": {func(i int) agent.Piece { return part(fmt.Sprint(i), "metric", metric(i)) }, event.FinishStop},
+		"paragraphs": {func(i int) agent.Piece {
+			if i%2 == 0 {
+				return tells("x")
+			}
+			return agent.Piece{Kind: agent.TextEnd}
+		}, event.FinishLength},
+		"fallbacks": {func(i int) agent.Piece {
+			return part(fmt.Sprint(i), "acme.none", `{"type":"acme.none","status":"done","payload":{},"fallback":"`+strings.Repeat("x", 10_000)+`"}`)
+		}, event.FinishLength},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := newRelay(t, turn.Config{}, repeat(many, tt.run))
+			_, events, st := r.ask("hello")
+			if st.FinishReason != tt.finish || len(events) > many*9/10 {
+				t.Errorf("finish %q after %d events", st.FinishReason, len(events))
+			}
+			last := fmt.Sprintf(`"value":%d`, many-1)
+			switch name {
+			case "states":
+				if ev := events[len(events)-2]; ev.Type != event.AppState || !strings.Contains(string(ev.Data), last) {
+					t.Errorf("the last state is not written: %s", ev.Data)
+				}
+			case "one part":
+				if !strings.Contains(string(st.Blocks[0].Payload), last) {
+					t.Errorf("the last part is not shown: %s", st.Blocks[0].Payload)
+				}
+			}
+		})
+	}
+}
+
+// Results of an agent bring neither questions nor buttons.
+func TestUpstreamResultsAskNothing(t *testing.T) {
+	r, _ := newRelay(t, turn.Config{}, ends(agent.Outcome{}, all(
+		makes("c1", "a", `{}`), gives("c1", "a", `{"ui":{"type":"confirm","version":"1.0","data":{"prompt":"Pay?"}}}`),
+		makes("c2", "b", `{}`), gives("c2", "b", `{"ui":{"type":"metric","version":"1.0","data":{"items":[{"label":"Total","value":4}]},"actions":[{"id":"go","label":"Go","kind":"prompt","prompt":"Pay"}]}}`),
+	)...))
+	_, _, st := r.ask("hello")
+	if len(st.Blocks) != 1 || st.Blocks[0].Type != "metric" || st.Blocks[0].Status != block.StatusDone || len(st.Blocks[0].Actions) > 0 {
+		t.Errorf("%+v", st.Blocks)
+	}
+}
+
+func TestUpstreamAsksTooMuch(t *testing.T) {
+	asked := make([]agent.Interrupt, 60)
+	for i := range asked {
+		asked[i] = agent.Interrupt{ID: fmt.Sprint("i", i), Approval: true, Message: "May it?"}
+	}
+	r, _ := newRelay(t, turn.Config{}, ends(agent.Outcome{Interrupts: asked}))
+	_, events, st := r.ask("hello")
+	if last := events[len(events)-1]; st.Status != event.StatusError || !strings.Contains(string(last.Data), model.CodeBadResponse) {
+		t.Errorf("%s %s", st.Status, last.Data)
 	}
 }
 

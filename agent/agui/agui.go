@@ -16,6 +16,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -181,7 +183,7 @@ type event struct {
 	Message      string          `json:"message"`
 	Code         string          `json:"code"`
 	Outcome      *outcome        `json:"outcome"`
-	Usage        []usage         `json:"usage"`
+	Usage        json.RawMessage `json:"usage"`
 }
 
 type outcome struct {
@@ -199,10 +201,22 @@ type interrupt struct {
 }
 
 type usage struct {
-	InputTokens     int `json:"inputTokens"`
-	OutputTokens    int `json:"outputTokens"`
-	CachedTokens    int `json:"cachedInputTokens"`
-	ReasoningTokens int `json:"reasoningTokens"`
+	InputTokens     tokens `json:"inputTokens"`
+	OutputTokens    tokens `json:"outputTokens"`
+	CachedTokens    tokens `json:"cachedInputTokens"`
+	ReasoningTokens tokens `json:"reasoningTokens"`
+}
+
+// tokens is a number of tokens as an agent states it; what is none is 0.
+type tokens int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *tokens) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(string(b), 64)
+	if *n = 0; err == nil && f > 0 && f < 1<<40 {
+		*n = tokens(f)
+	}
+	return nil
 }
 
 // reader follows one run.
@@ -244,10 +258,20 @@ func bad(format string, args ...any) error {
 	return &model.Error{Code: model.CodeBadResponse, Message: fmt.Sprintf(format, args...)}
 }
 
+// read are the events whose members are read. All others may have members of any
+// form.
+var read = map[string]bool{
+	"TEXT_MESSAGE_START": true, "TEXT_MESSAGE_CHUNK": true, "TEXT_MESSAGE_CONTENT": true, "TEXT_MESSAGE_END": true,
+	"REASONING_MESSAGE_CONTENT": true, "REASONING_MESSAGE_CHUNK": true, "THINKING_TEXT_MESSAGE_CONTENT": true,
+	"TOOL_CALL_START": true, "TOOL_CALL_CHUNK": true, "TOOL_CALL_ARGS": true, "TOOL_CALL_END": true, "TOOL_CALL_RESULT": true,
+	"ACTIVITY_SNAPSHOT": true, "ACTIVITY_DELTA": true, "STATE_SNAPSHOT": true, "STATE_DELTA": true, "RUN_FINISHED": true,
+}
+
 // Frame implements agent.Reader.
 func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err error) {
 	var ev event
-	if err := json.Unmarshal(data, &ev); err != nil || ev.Type == "" {
+	err = json.Unmarshal(data, &ev)
+	if ev.Type == "" || err != nil && read[ev.Type] {
 		return false, bad("a frame of the stream is no event")
 	}
 	switch ev.Type {
@@ -440,7 +464,13 @@ func (r *reader) activity(ev event, on func(agent.Piece) error) error {
 }
 
 // patched applies a JSON Patch (RFC 6902) to a document.
-func patched(doc, patch json.RawMessage) (json.RawMessage, error) {
+func patched(doc, patch json.RawMessage) (out json.RawMessage, err error) {
+	// A panic of the library is a patch that does not apply.
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, fmt.Errorf("apply a patch: %v", r)
+		}
+	}()
 	if len(doc) == 0 {
 		doc = json.RawMessage("null")
 	}
@@ -448,7 +478,11 @@ func patched(doc, patch json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.Apply(doc)
+	// Few operations may copy a document into itself again and again.
+	opt := jsonpatch.NewApplyOptions()
+	opt.AccumulatedCopySizeLimit = agent.MaxContent
+	opt.EscapeHTML = false
+	out, err = p.ApplyWithOptions(doc, opt)
 	if err == nil && len(out) > agent.MaxContent {
 		err = errors.New("too large")
 	}
@@ -468,11 +502,13 @@ func (r *reader) finished(ev event, on func(agent.Piece) error) error {
 		return err
 	}
 	r.out.Finish = model.FinishStop
-	for _, u := range ev.Usage {
-		r.out.Usage.InputTokens += u.InputTokens
-		r.out.Usage.OutputTokens += u.OutputTokens
-		r.out.Usage.CachedTokens += u.CachedTokens
-		r.out.Usage.ReasoningTokens += u.ReasoningTokens
+	var used []usage
+	_ = json.Unmarshal(ev.Usage, &used) // an answer is one without them too
+	for _, u := range used[:min(len(used), agent.MaxCalls)] {
+		r.out.Usage.InputTokens += int(u.InputTokens)
+		r.out.Usage.OutputTokens += int(u.OutputTokens)
+		r.out.Usage.CachedTokens += int(u.CachedTokens)
+		r.out.Usage.ReasoningTokens += int(u.ReasoningTokens)
 	}
 	if ev.Outcome == nil {
 		return nil
@@ -485,8 +521,11 @@ func (r *reader) finished(ev event, on func(agent.Piece) error) error {
 		return bad("an interrupt that asks nothing, or too much")
 	}
 	for _, i := range ev.Outcome.Interrupts {
-		if i.ID == "" {
-			return bad("an interrupt without an id")
+		if i.ID == "" || len(i.ID) > agent.MaxID {
+			return bad("an interrupt with an id of %d bytes", len(i.ID))
+		}
+		if slices.ContainsFunc(r.out.Interrupts, func(o agent.Interrupt) bool { return o.ID == i.ID }) {
+			continue
 		}
 		out := agent.Interrupt{ID: i.ID, Call: i.ToolCallID, Message: i.Message, Schema: i.ResponseSchema}
 		// Approvals are answered in the form that the protocol suggests for them,

@@ -290,3 +290,32 @@ func FuzzFrames(f *testing.F) {
 		r.End()
 	})
 }
+
+// What an agent sends beyond all measure takes no more than the limits say.
+func TestHostile(t *testing.T) {
+	copies := strings.Repeat(`{"op":"copy","from":"/a","path":"/a/0"},`, 40)
+	copies = "[" + strings.TrimSuffix(copies, ",") + "]"
+	got, _, err := run(t, first(serve(t, begun,
+		`{"type":"ACTIVITY_SNAPSHOT","messageId":"p","activityType":"table","content":{"a":["xxxxxxxx"]}}`,
+		`{"type":"ACTIVITY_DELTA","messageId":"p","activityType":"table","patch":`+copies+`}`,
+		`{"type":"STATE_SNAPSHOT","snapshot":{"a":["xxxxxxxx"]}}`, `{"type":"STATE_DELTA","delta":`+copies+`}`,
+		`{"type":"CUSTOM","message":{},"code":5}`, `{"type":"FUTURE","delta":1,"role":[]}`, ended)), agent.Request{})
+	if want := "part|p|table||{\"a\":[\"xxxxxxxx\"]}\nstate||||{\"a\":[\"xxxxxxxx\"]}"; err != nil || got != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	for name, event := range map[string]string{
+		"id of a call":       `{"type":"TOOL_CALL_START","toolCallId":"` + strings.Repeat("x", agent.MaxID+1) + `","toolCallName":"n"}`,
+		"id of an interrupt": `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"` + strings.Repeat("x", agent.MaxID+1) + `"}]}}`,
+	} {
+		var known *model.Error
+		if _, _, err := run(t, first(serve(t, begun, event)), agent.Request{}); !errors.As(err, &known) || known.Code != model.CodeBadResponse {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, out, err := run(t, first(serve(t, begun, `{"type":"RUN_FINISHED","usage":[{"inputTokens":-4,"outputTokens":9223372036854775807},{"inputTokens":"x","outputTokens":7.0}],"outcome":{"type":"interrupt","interrupts":[{"id":"i"},{"id":"i"}]}}`)), agent.Request{})
+	if err != nil || out.Usage != (model.Usage{OutputTokens: 7}) || len(out.Interrupts) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+func first(a *agui.Agent, _ *[]byte) *agui.Agent { return a }

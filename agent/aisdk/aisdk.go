@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/inlay-ui/inlay/agent"
@@ -196,6 +197,14 @@ func bad(format string, args ...any) error {
 	return &model.Error{Code: model.CodeBadResponse, Message: fmt.Sprintf(format, args...)}
 }
 
+// read are the chunks whose members are read, beside those of data. All others may
+// have members of any form.
+var read = map[string]bool{
+	"text-delta": true, "text-end": true, "reasoning-delta": true, "tool-input-start": true, "tool-input-delta": true,
+	"tool-input-available": true, "tool-input-error": true, "tool-output-error": true, "tool-output-denied": true,
+	"tool-output-available": true, "tool-approval-request": true, "finish": true,
+}
+
 // Frame implements agent.Reader.
 func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err error) {
 	if string(data) == "[DONE]" {
@@ -203,7 +212,8 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 		return true, nil
 	}
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil || c.Type == "" {
+	err = json.Unmarshal(data, &c)
+	if _, isData := strings.CutPrefix(c.Type, "data-"); c.Type == "" || err != nil && (read[c.Type] || isData) {
 		return false, bad("a frame of the stream is no chunk")
 	}
 	switch c.Type {
@@ -241,7 +251,10 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 		}
 		return false, r.result(c, text, false, on)
 	case "tool-approval-request":
-		if c.ApprovalID == "" || len(r.out.Interrupts) >= agent.MaxCalls {
+		if slices.ContainsFunc(r.out.Interrupts, func(i agent.Interrupt) bool { return i.ID == c.ApprovalID }) {
+			return false, nil
+		}
+		if c.ApprovalID == "" || max(len(c.ApprovalID), len(c.ToolCallID)) > agent.MaxID || len(r.out.Interrupts) >= agent.MaxCalls {
 			return false, bad("an approval without an id, or too many")
 		}
 		r.out.Interrupts = append(r.out.Interrupts, agent.Interrupt{ID: c.ApprovalID, Call: c.ToolCallID, Approval: true})

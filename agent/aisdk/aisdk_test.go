@@ -129,6 +129,19 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+func TestHostile(t *testing.T) {
+	a, _ := serve(t, `{"type":"custom-thing","id":1,"delta":{}}`, `{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"}`,
+		`{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"}`, `{"type":"finish"}`)
+	if _, out, err := run(t, a, agent.Request{}); err != nil || len(out.Interrupts) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	a, _ = serve(t, `{"type":"tool-approval-request","approvalId":"`+strings.Repeat("x", agent.MaxID+1)+`"}`)
+	var known *model.Error
+	if _, _, err := run(t, a, agent.Request{}); !errors.As(err, &known) || known.Code != model.CodeBadResponse {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestRequest(t *testing.T) {
 	a, posted := serve(t, `[DONE]`)
 	_, _, err := run(t, a, agent.Request{
