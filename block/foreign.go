@@ -14,11 +14,22 @@ import (
 // wait.
 var ErrUnbounded = errors.New("the schema refers to parts of itself")
 
+// MaxForeignDepth is how deep such a schema may be nested: what compiles it takes
+// time that grows faster than its depth.
+const MaxForeignDepth = 64
+
+// ErrTooDeep refuses a schema that is nested deeper than MaxForeignDepth.
+var ErrTooDeep = fmt.Errorf("nested deeper than %d", MaxForeignDepth)
+
 // CompileForeign compiles a JSON Schema of somebody who is not trusted. What
 // CompileSchema would take without an end to its work is refused with
 // ErrUnbounded: with references a short schema can ask for any number of checks.
+// One beyond MaxForeignDepth is refused with ErrTooDeep.
 // All its patterns together may take FormPatternBudget on one value.
 func CompileForeign(name string, raw json.RawMessage) (*Schema, error) {
+	if depthOf(raw) > MaxForeignDepth {
+		return nil, fmt.Errorf("schema of %s: %w", name, ErrTooDeep)
+	}
 	doc, err := decodeJSON(raw)
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)

@@ -183,6 +183,9 @@ func (r *Runner) bring(tools []ClientTool, entries []ContextEntry, state json.Ra
 // reasonOf says in one line why a tool of the client was refused.
 func reasonOf(err error, name string) string {
 	why := strings.TrimPrefix(err.Error(), fmt.Sprintf("tool %q: ", name))
+	if errors.Is(err, block.ErrTooDeep) {
+		return fmt.Sprintf("its parameters are nested deeper than %d", block.MaxForeignDepth)
+	}
 	if strings.HasPrefix(why, "parameters: ") {
 		return "its parameters are no JSON Schema"
 	}

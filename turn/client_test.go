@@ -465,16 +465,17 @@ func TestClientToolLimits(t *testing.T) {
 	for i := range many {
 		many[i] = named(fmt.Sprint("t", i))
 	}
-	limits := turn.Limits{ClientTools: 3, ClientToolBytes: 100, ClientContextBytes: 50}
+	limits := turn.Limits{ClientTools: 3, ClientToolBytes: 1000, ClientContextBytes: 50}
 	r := newRig(t, turn.Config{ClientTools: true, Limits: limits}, nil, step{text: "Fine."})
 	for name, req := range map[string]turn.Request{
 		"at most 3 tools, these are 4":    {Tools: many},
-		`"big" takes 101 bytes`:           {Tools: []turn.ClientTool{{Name: "big", Description: strings.Repeat("x", 101)}}},
+		`"big" takes 1001 bytes`:          {Tools: []turn.ClientTool{{Name: "big", Description: strings.Repeat("x", 1001)}}},
 		`"" cannot be offered`:            {Tools: []turn.ClientTool{named("")}},
 		"the name must be 1 to 64":        {Tools: []turn.ClientTool{named("no blanks")}},
 		"no JSON Schema":                  {Tools: []turn.ClientTool{{Name: "x", Parameters: json.RawMessage(`{"properties":5}`)}}},
 		`"y" cannot be offered`:           {Tools: []turn.ClientTool{{Name: "y", Parameters: json.RawMessage(`{"type":"string"}`)}}},
 		`"z" cannot be offered`:           {Tools: []turn.ClientTool{{Name: "z", Parameters: json.RawMessage(`[1`)}}},
+		"nested deeper than 64":           {Tools: []turn.ClientTool{{Name: "d", Parameters: json.RawMessage(strings.Repeat(`{"items":`, 64) + "{}" + strings.Repeat("}", 64))}}},
 		"have 51 bytes together":          {Context: []turn.ContextEntry{{Description: "abc", Value: strings.Repeat("x", 38)}}, State: json.RawMessage(`"12345678"`)},
 		"state of the application is no ": {State: json.RawMessage(`{"a"`)},
 	} {
