@@ -664,6 +664,27 @@ func (s *server) aguiResume(r *http.Request, in agui.Input, t aguiThread, waits 
 			return nil, &aguiRefusal{turn.CodeInvalidRequest, "resume must answer every open interrupt; " + q.Block + " is not answered."}
 		}
 	}
+	// Nothing is done before it is known that all of it can be.
+	type reply struct {
+		action  string
+		payload json.RawMessage
+		ends    bool // the turn
+	}
+	replies := make([]reply, len(in.Resume))
+	for i, e := range in.Resume {
+		b, ok := leaf.Block(e.InterruptID)
+		if !ok {
+			return nil, &aguiRefusal{turn.CodeNotFound, "There is no interrupt " + e.InterruptID + "."}
+		}
+		if e.Cancelled && b.Type == "question" {
+			replies[i].ends = true
+			continue
+		}
+		var err error
+		if replies[i].action, replies[i].payload, err = aguiAnswer(b, e); err != nil {
+			return nil, err
+		}
+	}
 	var out *begun
 	join := func(b *begun) {
 		if b.to == 0 {
@@ -684,20 +705,12 @@ func (s *server) aguiResume(r *http.Request, in agui.Input, t aguiThread, waits 
 			join(b)
 		}
 	}
-	for _, e := range in.Resume {
-		b, ok := leaf.Block(e.InterruptID)
-		if !ok {
-			return nil, &aguiRefusal{turn.CodeNotFound, "There is no interrupt " + e.InterruptID + "."}
-		}
-		if e.Cancelled && b.Type == "question" {
+	for i, e := range in.Resume {
+		if replies[i].ends {
 			return s.aguiCancel(ctx, t, out)
 		}
-		name, payload, err := aguiAnswer(b, e)
-		if err != nil {
-			return nil, err
-		}
 		done, err := s.aguiDo(r, t, action.Request{
-			Owner: c.owner, Caller: c.caller, Msg: leaf.ID, Block: e.InterruptID, Action: name, Payload: payload,
+			Owner: c.owner, Caller: c.caller, Msg: leaf.ID, Block: e.InterruptID, Action: replies[i].action, Payload: replies[i].payload,
 			Key: "agui:" + e.InterruptID, TraceID: c.trace, Caps: s.caps(r),
 		})
 		if err != nil {

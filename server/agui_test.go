@@ -703,6 +703,12 @@ func TestAguiConfirmRefuses(t *testing.T) {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
+	// Answers of which one is none are not done in part.
+	none := map[string]any{"interruptId": "b_none", "status": "resolved", "payload": true}
+	mixed := c.run(map[string]any{"resume": []any{map[string]any{"interruptId": id, "status": "resolved", "payload": true}, none}})
+	if mixed.kind != "error" || mixed.code != turn.CodeNotFound || c.run(nil).kind != "error" {
+		t.Errorf("%+v", mixed)
+	}
 	// Somebody else cannot answer, nor find out that there is a question.
 	bob := r.as("bob").agui("t")
 	o := bob.run(map[string]any{"resume": []any{map[string]any{"interruptId": id, "status": "resolved", "payload": true}}})

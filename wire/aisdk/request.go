@@ -435,7 +435,7 @@ func (r *Request) answers(field string, m message) error {
 		ProviderExecuted bool            `json:"providerExecuted"`
 		Approval         *struct {
 			ID       string `json:"id"`
-			Approved bool   `json:"approved"`
+			Approved *bool  `json:"approved"`
 			Reason   string `json:"reason"`
 		} `json:"approval"`
 	}](field, m)
@@ -452,7 +452,10 @@ func (r *Request) answers(field string, m message) error {
 			if err := checkID(at+".approval.id", p.Approval.ID, true); err != nil {
 				return err
 			}
-			r.Approvals = append(r.Approvals, Approval(*p.Approval))
+			if p.Approval.Approved == nil {
+				return wrong(at+".approval.approved", "%s.approval.approved is missing.", at)
+			}
+			r.Approvals = append(r.Approvals, Approval{ID: p.Approval.ID, Approved: *p.Approval.Approved, Reason: p.Approval.Reason})
 		case (p.State == "output-available" || p.State == "output-error") && !p.ProviderExecuted:
 			if err := checkID(at+".toolCallId", p.ToolCallID, true); err != nil {
 				return err
