@@ -126,9 +126,15 @@ type place struct {
 	setext  bool
 }
 
-// findPlace looks at the beginning of a line and fills in its place. With next == more it is the
-// longest beginning that is held. With noRule a line of dashes is known to be
-// none.
+// Which bytes may begin what is no paragraph, and which of them a container.
+var (
+	leafBytes   = byteSet("#`~<=-_*")
+	markerBytes = byteSet(">-+*0123456789")
+)
+
+// findPlace looks at the beginning of a line and fills in its place, which is
+// empty. With next == more it is the longest beginning that is held. With noRule
+// a line of dashes is known to be none.
 func (s *Scanner) findPlace(p *place, next int, noRule bool) {
 	line := s.line
 	if next == end && len(line) > 0 && line[len(line)-1] == '\r' {
@@ -136,7 +142,6 @@ func (s *Scanner) findPlace(p *place, next int, noRule bool) {
 	}
 	s.looked += len(line)
 	c := cursor{line: line, next: next}
-	*p = place{}
 	s.opened = s.opened[:0]
 	for ; p.matched < len(s.conts); p.matched++ {
 		goesOn, known := s.conts[p.matched].match(&c)
@@ -192,10 +197,10 @@ func (s *Scanner) findPlace(p *place, next int, noRule bool) {
 			return
 		}
 		p.mark = byte(b)
-		if s.placeLeaf(&c, p, at, here, noRule) {
+		if leafBytes[p.mark] && s.placeLeaf(&c, p, at, here, noRule) {
 			return
 		}
-		if !s.openContainer(&c, indent, at, here) {
+		if !markerBytes[p.mark] || !s.openContainer(&c, indent, at, here) {
 			return
 		}
 		if c.col > maxColumn || c.at > maxColumn {
@@ -329,13 +334,15 @@ func (s *Scanner) openContainer(c *cursor, indent, at int, here bool) bool {
 	if length == 0 || !c.blankAt(at+length) {
 		return false
 	}
-	ahead := cursor{line: c.line, next: c.next, at: at + length, col: c.col + indent + length}
-	blanks, to := ahead.peek()
-	blank := ahead.byteAt(to) == end
-	if here && (blank || !one) {
+	if here && !one {
 		return false
 	}
-	*c = ahead
+	c.skipTo(indent+length, at+length)
+	blanks, to := c.peek()
+	blank := c.byteAt(to) == end
+	if here && blank {
+		return false // with which the line is settled
+	}
 	width := indent + length
 	if blanks == 0 || blanks > 4 || blank {
 		width++
@@ -378,5 +385,8 @@ func (s *Scanner) commit(p *place) {
 			s.conts[i].empty = false
 		}
 	}
-	s.conts = append(s.conts[:p.matched], s.opened...)
+	s.conts = s.conts[:p.matched]
+	if len(s.opened) > 0 {
+		s.conts = append(s.conts, s.opened...)
+	}
 }

@@ -63,7 +63,7 @@ func (s *Scanner) beginInfo(p *place) {
 	s.info = infoScan{place: *p, from: p.at + p.run}
 	s.hold = append(s.hold[:0], s.line[:s.info.from]...)
 	s.state = inInfo
-	s.feed(s.line[s.info.from:], more)
+	s.scan(s.line[s.info.from:])
 }
 
 // scanInfo holds an info string as long as it may name a card.
@@ -139,7 +139,7 @@ func (s *Scanner) noFence() {
 	p.kind = lineText
 	goesOn := s.para && len(s.opened) == 0
 	tracked := s.inline.tracked()
-	s.beginText(&p, true)
+	s.beginText(&p)
 	s.release()
 	if !goesOn {
 		s.countRun(run)

@@ -27,7 +27,10 @@ type spanItem struct {
 }
 
 func (sp *span) begin(on bool) {
-	*sp = span{on: on, items: sp.items[:0], back: sp.back[:0]}
+	sp.on, sp.holding = on, false
+	sp.slash, sp.less, sp.bracket = false, false, false
+	sp.items = sp.items[:0]
+	sp.back = sp.back[:0]
 }
 
 // watching says whether the next byte depends on the one before.
@@ -139,7 +142,9 @@ func (s *Scanner) giveUpSpan() {
 	}
 	back := sp.back
 	sp.begin(false)
-	s.out.piece(Text, 0, back)
+	if len(back) > 0 {
+		s.out.piece(Text, 0, back)
+	}
 }
 
 // endSpan decides at the end of a paragraph what an open span held back. A text

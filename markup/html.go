@@ -58,13 +58,13 @@ type htmlScan struct {
 	state  htmlState
 	mail   mailState
 	quote  byte
-	size   int
-	part   int  // the length of the part of a mail address's domain
-	scheme bool // the name may be a scheme
-	name   bool // the name may be a tag's
-	tag    bool // it is an opening or closing tag
-	lead   bool // a paragraph begins with it
-	inner  bool // HTML or a link might have begun inside, which was not followed
+	size   int32
+	part   int32 // the length of the part of a mail address's domain
+	scheme bool  // the name may be a scheme
+	name   bool  // the name may be a tag's
+	tag    bool  // it is an opening or closing tag
+	lead   bool  // a paragraph begins with it
+	inner  bool  // HTML or a link might have begun inside, which was not followed
 }
 
 func (h *htmlScan) on() bool { return h.state != htmlOff }
@@ -82,7 +82,7 @@ func (h *htmlScan) step(c byte) scanned {
 		return h.stepHTML(c)
 	}
 	mail, html := scanOn, scanFailed
-	if h.mail != mailLocal || !wordBytes[c] { // which go on with it
+	if h.mail != mailLocal || !lessBytes[c] { // which go on with it
 		mail = h.stepMail(c)
 	}
 	if h.state != htmlNone {
@@ -118,7 +118,7 @@ func (h *htmlScan) inWord() bool {
 func (h *htmlScan) word(n int) {
 	switch h.state {
 	case htmlName:
-		h.size += n
+		h.size += int32(n)
 		h.scheme = h.scheme && h.size <= maxScheme
 	case htmlComment, htmlQuestion:
 		h.size = 0 // what was there of the end
@@ -314,7 +314,7 @@ const cdataOpen = "CDATA["
 // cdata takes a byte of a CDATA section; size counts the bytes of its opening,
 // and then, beyond those, of its end.
 func (h *htmlScan) cdata(c byte) scanned {
-	if h.size < len(cdataOpen) {
+	if int(h.size) < len(cdataOpen) {
 		if c != cdataOpen[h.size] {
 			return scanFailed
 		}
@@ -323,26 +323,21 @@ func (h *htmlScan) cdata(c byte) scanned {
 	}
 	switch {
 	case c == ']':
-		h.size = min(h.size+1, len(cdataOpen)+2)
-	case c == '>' && h.size == len(cdataOpen)+2:
+		h.size = min(h.size+1, int32(len(cdataOpen)+2))
+	case c == '>' && int(h.size) == len(cdataOpen)+2:
 		return scanDone
 	default:
-		h.size = len(cdataOpen)
+		h.size = int32(len(cdataOpen))
 	}
 	return scanOn
 }
 
-var mailBytes = byteSet(".!#$%&'*+/=?^_`{|}~-")
-
 func (h *htmlScan) stepMail(c byte) scanned {
 	word := letter(c) || digit(c)
 	switch h.mail {
-	case mailLocal:
-		switch {
-		case c == '@' && h.state != htmlOpen:
+	case mailLocal: // which ends here
+		if h.mail = mailOff; c == '@' && h.state != htmlOpen {
 			h.mail = mailDot
-		case c == '@', !word && !mailBytes[c]:
-			h.mail = mailOff
 		}
 	case mailDot:
 		if h.mail, h.part = mailPart, 1; !word {

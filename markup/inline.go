@@ -1,6 +1,9 @@
 package markup
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // sub says what within a line the scanner is in the middle of.
 type sub uint8
@@ -20,6 +23,13 @@ const suppressed = -1
 // inline is the state of the text of one paragraph or heading. It is as reset
 // leaves it while there is none.
 type inline struct {
+	inlineState
+	span span
+}
+
+// inlineState is what reset clears at once. It has no pointers, which makes
+// that cheap: some texts consist of paragraphs of a byte or two.
+type inlineState struct {
 	// code is how many backticks opened the code span, 0 outside of one.
 	code    int
 	sub     sub
@@ -30,13 +40,14 @@ type inline struct {
 	block   bool // the line consists of one HTML tag so far
 	html    htmlScan
 	link    linkScan
-	span    span
 }
 
 // reset begins another paragraph or heading.
 func (n *inline) reset() {
-	items, back := n.span.items[:0], n.span.back[:0]
-	*n = inline{span: span{items: items, back: back}}
+	n.inlineState = inlineState{}
+	if n.span.on {
+		n.span.begin(false)
+	}
 }
 
 // suppress switches recognition off up to the end of the paragraph.
@@ -64,9 +75,15 @@ var (
 	codeBytes = byteSet("\n`")
 	markBytes = byteSet("`[](<\\")
 	// lessBytes are those that may follow a < that is more than text: what
-	// begins a tag, other HTML or an autolink, which may be a mail address.
+	// begins a tag, other HTML or an autolink, which may be a mail address. In
+	// one they may stand anywhere before the @.
 	lessBytes = byteSet(words + ".!#$%&'*+/=?^_`{|}~-")
 	wordBytes = byteSet(words)
+	// tagEnds are those with which a tag may not just go on.
+	tagEnds = byteSet("\n<>`")
+	// secondBytes are those that may follow such a < and one more of those bytes
+	// that is neither a letter nor a question mark.
+	secondBytes = byteSet(words + ".!#$%&'*+/=?^_`{|}~-@[")
 )
 
 // ahead is what the bytes ahead of one rule out, as far as they are there yet.
@@ -99,7 +116,9 @@ func (s *Scanner) lookAhead(c byte, p []byte, next int) ahead {
 	switch {
 	case isBare(c, first):
 		return bare
-	case c == '<' && !s.tags.names.mayBegin(p, next):
+	case c == '<' && len(p) > 1 && !letter(p[0]) && p[0] != '?' && !secondBytes[p[1]]:
+		return bare
+	case c == '<' && (first >= 0 && !letter(byte(first)) || !s.tags.names.mayBegin(p, next)):
 		return noTag
 	}
 	return aheadOpen
@@ -117,25 +136,41 @@ const (
 // scanInline passes text and finds placeholders and tags in it. What follows p
 // is next: a byte, end or more.
 func (s *Scanner) scanInline(p []byte, next int) int {
-	n := 0
-	if s.inline.quiet() {
-		if n = s.plain(p); n == len(p) {
-			s.text(p)
-			return n
-		}
+	if !s.inline.quiet() {
+		return s.scanMarks(p, 0, next, false)
 	}
-	return s.scanMarks(p, n, next)
+	n := s.plain(p)
+	if n < len(p) {
+		return s.scanMarks(p, n, next, true)
+	}
+	s.text(p)
+	return n
 }
 
 // scanMarks is scanInline where not all of p is plain, but only what is before
-// i. It is apart from it because most pieces of most texts are plain.
-func (s *Scanner) scanMarks(p []byte, i, next int) int {
+// i, and, if it is marked, what is at i is not. It is apart from scanInline
+// because most pieces of most texts are plain.
+func (s *Scanner) scanMarks(p []byte, i, next int, marked bool) int {
 	n := &s.inline
 	from := 0 // where in p the text begins that was not passed on yet
 	for i < len(p) {
 		if n.quiet() {
-			if i += s.plain(p[i:]); i == len(p) {
-				break
+			if !marked {
+				if i += s.plain(p[i:]); i == len(p) {
+					break
+				}
+			}
+			marked = false
+			if p[i] == '`' && !s.cfg.Lenient.OpenInline {
+				if k := runOf(p[i:]); k > 0 {
+					if n.span.holding {
+						s.text(p[from : i+k])
+						from = i + k
+					}
+					s.countRun(k)
+					i += k
+					continue
+				}
 			}
 		}
 		if n.span.holding {
@@ -144,24 +179,26 @@ func (s *Scanner) scanMarks(p []byte, i, next int) int {
 			from = i
 		}
 		if p[i] == '\n' {
+			if k := s.plainBreak(p[i:]); k > 0 {
+				if i += k; s.state != inInline {
+					s.text(p[from:i])
+					return i
+				}
+				continue
+			}
 			s.inlineNewline(p[from : i+1])
-			if i++; i == len(p) || s.state != atLine || len(s.conts) > 0 {
-				return i
-			}
-			// Most often the next line plainly goes on with the text.
-			k, _ := s.plainStart(p[i:])
-			if i += k; s.state != inInline {
-				return i
-			}
-			from = i
-			continue
+			return i + 1
 		}
-		if i+1 < len(p) && wordBytes[p[i]] && wordBytes[p[i+1]] {
+		switch {
+		case n.sub == subTag:
+			if k := s.inTag(p[i:]); k > 0 {
+				i += k
+				from = i
+				continue
+			}
+		case i+1 < len(p) && wordBytes[p[i]] && wordBytes[p[i+1]]:
 			if k := s.word(p[i:]); k > 0 {
 				i += k
-				if n.sub == subTag {
-					from = i
-				}
 				continue
 			}
 		}
@@ -169,6 +206,19 @@ func (s *Scanner) scanMarks(p []byte, i, next int) int {
 		see := aheadOpen
 		if markBytes[p[i]] {
 			see = s.lookAhead(p[i], p[i+1:], next)
+			if p[i] == '<' && n.mayBeginHTML() {
+				switch {
+				case see == bare:
+					n.html = htmlScan{}
+					n.bracket, n.lead = false, false
+					i++
+					continue
+				case see == noTag && i+1 < len(p) && letter(p[i+1]):
+					n.beginHTML()
+					i += 2
+					continue
+				}
+			}
 		}
 		took := s.inlineRune(p[i:i+size], see)
 		if took == asText {
@@ -191,6 +241,57 @@ func (s *Scanner) scanMarks(p []byte, i, next int) int {
 		s.text(p[from:])
 	}
 	return len(p)
+}
+
+// runOf returns how many backticks p begins with, 0 if there may be more of them
+// to come.
+func runOf(p []byte) int {
+	for n, c := range p {
+		if c != '`' {
+			return n
+		}
+	}
+	return 0
+}
+
+// plainBreak takes the line end with which p begins, where nothing waits for
+// it, and returns how many bytes it took: those of the blank lines that follow
+// too. If the next line plainly is text it goes on with that; else the state
+// says that a line begins. It takes none where there may be more to do.
+func (s *Scanner) plainBreak(p []byte) int {
+	n := &s.inline
+	ticks := n.sub == subTicks && !n.delayed
+	if n.sub != subNone && !ticks || n.block || n.link.on() || s.heading {
+		return 0
+	}
+	if len(p) > 1 && p[1] == '\n' && !n.span.holding {
+		k := 2
+		for k < len(p) && p[k] == '\n' {
+			k++
+		}
+		s.para = false
+		n.reset()
+		s.leaveBlank()
+		if k < len(p) && s.plainText(p[k:]) {
+			s.opened = s.opened[:0]
+			s.beginText(&place{mark: p[k]})
+		} else {
+			s.nextLine()
+		}
+		return k
+	}
+	if ticks {
+		s.endRun()
+	}
+	n.bracket, n.lead = false, false
+	if n.html.on() && n.html.step('\n') == scanFailed {
+		s.failHTML()
+	}
+	n.html.lead = false
+	if len(p) == 1 || !s.plainText(p[1:]) {
+		s.nextLine()
+	}
+	return 1
 }
 
 // plain returns how many bytes of p mean nothing.
@@ -234,6 +335,43 @@ func (s *Scanner) word(p []byte) int {
 	if k > 0 {
 		n.bracket = false
 		n.html.word(k)
+	}
+	return k
+}
+
+// mayBeginHTML says whether all that a < does here is to begin raw HTML anew.
+func (n *inline) mayBeginHTML() bool {
+	return n.sub == subNone && n.code == 0 && !n.block && !n.link.on() && n.html.state <= htmlBare && !n.html.inner
+}
+
+// beginHTML takes a < and a letter behind it where mayBeginHTML holds and no
+// tag of a card begins.
+func (n *inline) beginHTML() {
+	n.html = htmlScan{state: htmlName, mail: mailLocal, size: 1, scheme: true, name: true, lead: n.lead}
+	n.bracket, n.lead = false, false
+}
+
+// inTag takes what the tag that is held, and raw HTML beside it, just go on
+// with. It returns how many bytes it took.
+func (s *Scanner) inTag(p []byte) (k int) {
+	n := &s.inline
+	if !n.html.on() || n.block || n.link.on() {
+		return 0
+	}
+	for k < len(p) && p[k] < utf8.RuneSelf && !tagEnds[p[k]] {
+		if k+1 < len(p) && wordBytes[p[k]] && wordBytes[p[k+1]] {
+			if w := s.word(p[k:]); w > 0 {
+				k += w
+				continue
+			}
+		}
+		was := n.html
+		if n.html.step(p[k]) != scanOn || s.tag.step(s.tags.names, p[k:k+1], len(s.hold), s.cfg.MaxTag) != scanOn {
+			n.html = was
+			break
+		}
+		s.hold = append(s.hold, p[k])
+		k++
 	}
 	return k
 }

@@ -13,10 +13,8 @@ func byteSet(list string) (set [256]bool) {
 // scanLine holds the beginning of a line until it is known what the line is.
 func (s *Scanner) scanLine(p []byte) int {
 	if len(s.line) == 0 {
-		if len(s.conts) == 0 {
-			if n, plain := s.plainStart(p); plain {
-				return n
-			}
+		if n, plain := s.plainStart(p); plain {
+			return n
 		}
 		s.opener = openerScan{}
 	}
@@ -40,12 +38,14 @@ func (s *Scanner) scanLine(p []byte) int {
 	return len(p)
 }
 
-// plainStart settles a line without containers by its first byte, if that
-// alone tells what the line is, which holds for most. It returns how many bytes
-// it used up.
+// plainStart settles a line by its first byte, if that alone tells what the
+// line is, which holds for most: of the containers it goes on with none then.
+// It returns how many bytes it used up.
 func (s *Scanner) plainStart(p []byte) (n int, plain bool) {
 	c := p[0]
 	switch {
+	case (s.fence.open || s.html.kind != 0) && len(s.conts) > 0:
+		return 0, false
 	case s.fence.open:
 		if c == s.fence.mark || c == ' ' || c == '\t' {
 			return 0, false
@@ -62,24 +62,72 @@ func (s *Scanner) plainStart(p []byte) (n int, plain bool) {
 			n++
 		}
 		s.endParagraph()
+		s.leaveBlank()
 		s.text(p[:n])
-	case prefixBytes[c] && !lonely(p), c == '<' && s.mayOpenHTML(p):
+	case !s.plainText(p):
 		return 0, false
 	default:
 		s.opened = s.opened[:0]
-		s.beginText(&place{mark: c}, false)
+		if s.para && !s.heading && !s.inline.link.on() {
+			s.state = inInline
+		} else {
+			s.beginText(&place{mark: c})
+		}
 	}
 	return n, true
 }
 
-// lonely says whether p begins with one mark of fences alone, which is text.
-func lonely(p []byte) bool {
-	return (p[0] == '`' || p[0] == '~') && len(p) > 1 && p[1] != p[0]
+// plainText says whether p, which begins a line outside of fences and HTML
+// blocks, plainly is text.
+func (s *Scanner) plainText(p []byte) bool {
+	switch c := p[0]; c {
+	case '\n':
+		return false
+	case '<':
+		return !s.mayOpenHTML(p)
+	case '`', '~':
+		// One mark of fences alone is text.
+		return len(p) > 1 && p[1] != c
+	default:
+		return !prefixBytes[c]
+	}
+}
+
+// leaveBlank closes the containers that a blank line does not go on with.
+func (s *Scanner) leaveBlank() {
+	n := 0
+	for n < len(s.conts) && !s.conts[n].quote && !s.conts[n].empty {
+		n++
+	}
+	s.conts = s.conts[:n]
 }
 
 // mayOpenHTML says whether an HTML block may begin with p, which begins with a
 // <: it does, or there is too little of it to tell.
 func (s *Scanner) mayOpenHTML(p []byte) bool {
+	switch {
+	case len(p) < 2:
+		return true
+	case letter(p[1]):
+		// What goes on like no block's name, and is none so far, is text.
+		at, n := 0, 1
+		for next := 0; n < len(p); n++ {
+			if next = blockNames.step(at, p[n]); next == 0 {
+				break
+			}
+			at = next
+		}
+		if n < len(p) && blockNames.nodes[at].kind == 0 {
+			s.looked += n
+			return false
+		}
+	case p[1] == '!':
+		if len(p) > 2 && !letter(p[2]) && p[2] != '-' && p[2] != '[' {
+			return false
+		}
+	case p[1] != '/' && p[1] != '?':
+		return false
+	}
 	var o openerScan
 	for n := 1; n < len(p); n++ {
 		if !o.step(p[1:n], p[n]) {
@@ -98,11 +146,11 @@ func (s *Scanner) mayOpenHTML(p []byte) bool {
 // how many bytes of what follows were used up: the line end, or none.
 func (s *Scanner) settleLine(next int) int {
 	var p place
-	if s.plainTag(next) {
+	if s.plainHeld(next) {
 		s.opened = s.opened[:0]
-		p.mark = '<'
-		s.settle(&p, next, false)
-		return 0
+		p.mark = s.line[0]
+		s.beginText(&p)
+		return s.textLine(0, next)
 	}
 	s.findPlace(&p, next, false)
 	if p.kind == lineLost {
@@ -116,25 +164,25 @@ func (s *Scanner) settleLine(next int) int {
 		}
 		s.endFence()
 	}
-	s.settle(&p, next, false)
-	return 0
+	return s.settle(&p, next, false)
 }
 
-// plainTag says whether the held line is one of text that begins with a <,
-// which is quickly seen outside of everything.
-func (s *Scanner) plainTag(next int) bool {
-	o := &s.opener
-	return o.from == 1 && len(s.conts) == 0 && !s.fence.open && s.html.kind == 0 && next != more &&
-		(o.none(s.line[1:]) || s.htmlKind(s.line, next) == 0)
-}
-
-// settle acts on what a line is, of which next follows. When its text was passed on already, because
-// it was too long to be held, passed is true.
-func (s *Scanner) settle(p *place, next int, passed bool) {
-	prefix, rest := s.line[:min(p.at, len(s.line))], s.line[min(p.at, len(s.line)):]
-	if passed {
-		prefix, rest = nil, nil
+// plainHeld says whether the held line is quickly seen to be one of text, which
+// begins with a < or one mark of fences.
+func (s *Scanner) plainHeld(next int) bool {
+	if next == more || len(s.line) == 0 || s.fence.open || s.html.kind != 0 {
+		return false
 	}
+	if o := &s.opener; o.from == 1 {
+		return o.none(s.line[1:]) || s.htmlKind(s.line, next) == 0
+	}
+	return len(s.line) == 1 && next != int(s.line[0]) && (s.line[0] == '`' || s.line[0] == '~')
+}
+
+// settle acts on what a line is, of which next follows, and returns how many
+// bytes of the line end it used up. When its text was passed on already, because
+// it was too long to be held, passed is true.
+func (s *Scanner) settle(p *place, next int, passed bool) int {
 	// A line that leaves an HTML block's containers, or is blank in one that
 	// ends so, ends it.
 	if s.html.kind != 0 && p.kind != lineHTML && p.kind != lineBlanksMore {
@@ -142,15 +190,16 @@ func (s *Scanner) settle(p *place, next int, passed bool) {
 	}
 	switch p.kind {
 	case lineText:
-		s.beginText(p, passed)
-		s.feed(rest, next)
+		s.beginText(p)
+		if !passed {
+			return s.textLine(p.at, next)
+		}
 	case lineHeading:
 		s.endParagraph()
 		s.commit(p)
 		s.heading = true
-		s.text(prefix)
 		s.state = inInline
-		s.feed(rest, next)
+		return s.textLine(p.at, next)
 	case lineFence:
 		s.beginInfo(p)
 	case lineHTML:
@@ -159,9 +208,11 @@ func (s *Scanner) settle(p *place, next int, passed bool) {
 			s.html.begin(p.html)
 		}
 		s.commit(p)
-		s.text(prefix)
 		s.state = inHTML
-		s.feed(rest, next)
+		if !passed {
+			s.text(s.line[:p.at])
+			s.scan(s.line[p.at:])
+		}
 	case lineRuleMore:
 		s.dropTag()
 		s.rule = ruleScan{mark: p.mark}
@@ -185,6 +236,7 @@ func (s *Scanner) settle(p *place, next int, passed bool) {
 		s.endParagraph()
 		s.endLiteral(p, passed)
 	}
+	return 0
 }
 
 // endLiteral passes a line in which there is nothing to find.
@@ -196,27 +248,30 @@ func (s *Scanner) endLiteral(p *place, passed bool) {
 	s.state = inLiteral
 }
 
-// feed gives what was held of a line, of which next follows, to the state that
-// it turned out to be in.
-func (s *Scanner) feed(rest []byte, next int) {
-	switch {
-	case len(rest) == 0:
-	case s.state == inInline:
-		s.looked += len(rest)
-		if n := s.scanInline(rest, next); n < len(rest) {
-			s.scan(rest[n:])
-		}
-	default:
-		s.scan(rest)
+// textLine goes through the held line, the text of which begins at at and of
+// which next follows, together with its line end, if that is next. It returns
+// how many bytes of that it used up.
+func (s *Scanner) textLine(at, next int) (used int) {
+	if next == end && !s.closed {
+		s.line = append(s.line, '\n')
+		next, used = more, 1
 	}
+	line := s.line
+	if s.inline.sub == subTag {
+		// A tag that is open across the lines keeps the containers' prefix as
+		// part of its source.
+		s.prefix(line[:at])
+		line, at = line[at:], 0
+	}
+	s.looked += len(line) - at
+	if n := s.scanMarks(line, at, next, false); n < len(line) {
+		s.scan(line[n:])
+	}
+	return used
 }
 
 // beginText goes on with the open paragraph or begins one.
-func (s *Scanner) beginText(p *place, passed bool) {
-	prefix := s.line[:min(p.at, len(s.line))]
-	if passed {
-		prefix = nil
-	}
+func (s *Scanner) beginText(p *place) {
 	goesOn := s.para && len(s.opened) == 0 && !s.heading
 	if p.matched < len(s.conts) && goesOn {
 		// A lazy line leaves the containers open that it does not repeat.
@@ -229,7 +284,6 @@ func (s *Scanner) beginText(p *place, passed bool) {
 	s.state = inInline
 	if goesOn {
 		s.inline.link.lineStart(p.mark)
-		s.prefix(prefix)
 		return
 	}
 	s.para = true
@@ -237,18 +291,11 @@ func (s *Scanner) beginText(p *place, passed bool) {
 	if p.mark == '[' {
 		s.inline.link.beginLabel()
 	}
-	s.text(prefix)
 }
 
-// prefix passes the containers' prefix of a line that goes on with a
-// paragraph: a tag that is open across the lines keeps it as part of its
-// source.
+// prefix keeps the prefix of a line as part of the tag that is held.
 func (s *Scanner) prefix(p []byte) {
 	if len(p) == 0 {
-		return
-	}
-	if s.inline.sub != subTag {
-		s.text(p)
 		return
 	}
 	if len(s.hold)+len(p) > s.cfg.MaxTag {

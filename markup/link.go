@@ -30,8 +30,8 @@ type linkScan struct {
 	defined bool // the paragraph has a definition
 	escaped bool
 	quote   byte
-	depth   int
-	size    int
+	depth   int32
+	size    int32
 	ticks   bool // backticks were seen
 	inner   bool // HTML or a link might have begun inside, which was not followed
 }

@@ -61,6 +61,9 @@ func (o *output) event(e Event) {
 
 // share returns p as a string, cut from the arena where it is small.
 func (o *output) share(p []byte) string {
+	if len(p) == 0 {
+		return ""
+	}
 	if len(p) > arenaSize/4 {
 		return string(p)
 	}

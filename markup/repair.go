@@ -32,6 +32,10 @@ func (r *repair) next(p []byte) []byte {
 	r.out = r.out[:0]
 	from, i := 0, 0
 	for i < len(p) {
+		if 0 < p[i] && p[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
 		c, n := utf8.DecodeRune(p[i:])
 		if c == utf8.RuneError && n == 1 {
 			n = malformed(p[i:])

@@ -198,7 +198,8 @@ func (s *Scanner) release() {
 // start opens a block and returns its ID.
 func (s *Scanner) start(parent int, syntax Syntax, name string, meta map[string]string) int {
 	s.ids++
-	s.out.event(Event{Kind: Start, ID: s.ids, Parent: parent, Syntax: syntax, Type: name, Meta: meta})
+	s.out.flush()
+	s.out.sink(Event{Kind: Start, ID: s.ids, Parent: parent, Syntax: syntax, Type: name, Meta: meta})
 	return s.ids
 }
 

@@ -237,15 +237,20 @@ func (s *Scanner) tagMeta() map[string]string {
 	if len(t.attrs) == 0 {
 		return nil
 	}
+	for i := range t.attrs {
+		a := &t.attrs[i]
+		a.end = a.value + len(unescape(t.text[a.value:a.end]))
+	}
+	text := s.out.share(t.text) // of which all are parts
 	meta := make(map[string]string, len(t.attrs))
 	for _, a := range t.attrs {
-		key := t.text[a.key:a.value]
+		key := text[a.key:a.value]
 		if len(meta) > 0 {
-			if _, has := meta[string(key)]; has {
+			if _, has := meta[key]; has {
 				continue
 			}
 		}
-		meta[s.metaKey(key)] = s.out.share(unescape(t.text[a.value:a.end]))
+		meta[key] = text[a.value:a.end]
 	}
 	return meta
 }
@@ -317,7 +322,7 @@ func (s *Scanner) openTag(up *element) {
 	id := s.start(parent, Tag, s.tag.name, s.tagMeta())
 	s.tag.text = shrink(s.tag.text)
 	if s.tag.empty && len(s.frames) == 0 {
-		s.out.event(Event{Kind: End, ID: id, Source: s.out.share(s.hold)})
+		s.out.sink(Event{Kind: End, ID: id, Source: s.out.share(s.hold)})
 		s.hold = shrink(s.hold)
 		return
 	}
@@ -513,7 +518,8 @@ func (s *Scanner) tagBody(p []byte) {
 		s.text(p)
 		return
 	}
-	n := fitting(p, s.cfg.MaxBody-(len(s.src)-s.frames[0].body))
+	// A child's closing tag may have gone beyond the bound.
+	n := fitting(p, max(0, s.cfg.MaxBody-(len(s.src)-s.frames[0].body)))
 	s.src = grow(s.src, p[:n])
 	s.out.piece(Delta, top.id, p[:n])
 	if n < len(p) {
