@@ -217,18 +217,42 @@ func (s *server) aguiJoin(w http.ResponseWriter, r *http.Request, in agui.Input,
 	if err != nil {
 		return wrap("read message", err)
 	}
-	tail := aguiTail(in.Messages)
-	if a.Group == 1 && len(tail) > 0 && tail[len(tail)-1].Role == agui.RoleUser && in.Forwarded.RegenerateOf == "" {
+	tail, f := aguiTail(in.Messages), in.Forwarded
+	says := len(tail) > 0 && tail[len(tail)-1].Role == agui.RoleUser && len(in.Resume) == 0 &&
+		f.Action == nil && f.RetryBlock+f.RefreshBlock+f.RegenerateOf == ""
+	if a.Group == 1 && says {
 		said, known, err := s.aguiCalled(r.Context(), t, tail[len(tail)-1].ID)
 		if err != nil {
 			return err
 		}
+		question, err := s.Store.Message(r.Context(), callOf(r).owner, m.Parent)
+		if err != nil {
+			return wrap("read message", err)
+		}
 		// An edit in place keeps the client's id, and is another message here.
-		if known && said.ID != m.Parent && said.Parent != "" || !known && tail[len(tail)-1].ID != "" {
+		if known && said.ID != m.Parent && said.Parent != "" || !known && tail[len(tail)-1].ID != "" || !saidBy(tail, textOf(question)) {
 			return &turn.Error{Code: turn.CodeKeyReused, Message: "The run's id was used for another message.", Msg: m.ID}
 		}
 	}
 	return s.aguiStream(w, r, in, t, &begun{msg: m.ID, user: m.Parent, from: a.Group, to: a.Group})
+}
+
+// saidBy reports whether the last of a client's messages say a text. What has
+// files may: they are kept apart from the words, or as links among them.
+func saidBy(tail []agui.InputMessage, text string) bool {
+	said := ""
+	for _, m := range slices.Backward(tail) {
+		if m.HasFiles() {
+			return true
+		}
+		if words := m.Text(); strings.TrimSpace(words) != "" {
+			said = strings.TrimSuffix(words+"\n\n"+said, "\n\n")
+		}
+		if strings.TrimSpace(said) == strings.TrimSpace(text) {
+			return true
+		}
+	}
+	return said == ""
 }
 
 // aguiCalled is called for a message's id in the names of a thread.
@@ -770,11 +794,12 @@ func aguiAnswer(b block.Block, e agui.ResumeEntry) (string, json.RawMessage, err
 				continue
 			}
 			var reply any
+			option, ok := optionOf(b, word)
 			switch {
 			case form.Properties["answer"] != nil:
 				return tool.Reply, e.Payload, nil
-			case form.Properties["choices"] != nil && isOption(b, word):
-				reply = map[string][]string{"choices": {word}}
+			case form.Properties["choices"] != nil && ok:
+				reply = map[string][]string{"choices": {option}}
 			default:
 				reply = map[string]string{"text": word}
 			}
@@ -811,7 +836,22 @@ func aguiAnswer(b block.Block, e agui.ResumeEntry) (string, json.RawMessage, err
 	return tool.Approve, nil, nil
 }
 
-func isOption(b block.Block, id string) bool {
+// optionOf finds the option of a question that a word is: by its id, or by its
+// label where only one has it.
+func optionOf(b block.Block, word string) (id string, ok bool) {
 	var q block.Question
-	return json.Unmarshal(b.Payload, &q) == nil && slices.ContainsFunc(q.Options, func(o block.QuestionOption) bool { return o.ID == id })
+	if json.Unmarshal(b.Payload, &q) != nil {
+		return "", false
+	}
+	n := 0
+	for _, o := range q.Options {
+		if o.ID == word {
+			return word, true
+		}
+		if o.Label == word {
+			id = o.ID
+			n++
+		}
+	}
+	return id, n == 1
 }

@@ -563,6 +563,14 @@ func TestAguiRunIDIsTheKey(t *testing.T) {
 	}
 	body["messages"] = []any{map[string]any{"id": "u2", "role": "user", "content": "Something else"}}
 	r.refused(422, turn.CodeKeyReused, "POST", "/v1/ag-ui", body)
+	for said, status := range map[string]int{"Something else": 422, "long 5": 422, "long 50 ": 200} {
+		body["messages"] = []any{map[string]any{"id": "u1", "role": "user", "content": said}}
+		if status == 422 {
+			r.refused(422, turn.CodeKeyReused, "POST", "/v1/ag-ui", body)
+		} else if o := c.read(r.request("POST", "/v1/ag-ui", body)); o.res.Header.Get("X-Message-Id") != ids[0] {
+			t.Errorf("%q: %+v", said, o)
+		}
+	}
 	// In another thread and of another user the id is another.
 	body["threadId"] = "t2"
 	if o := r.agui("t2").read(r.request("POST", "/v1/ag-ui", body)); o.res.Header.Get("X-Message-Id") == ids[0] {
@@ -731,6 +739,8 @@ func TestAguiQuestion(t *testing.T) {
 		{map[string]any{"choices": []string{"2"}}, "Q3"},
 		{map[string]any{"answer": "1"}, "Q2"},
 		{"2", "Q3"},
+		{"Q3", "Q3"},
+		{map[string]any{"answer": "Q2"}, "Q2"},
 	} {
 		c := r.agui(fmt.Sprint("question ", i))
 		o := c.say("ask")
