@@ -74,10 +74,12 @@ func (s *server) foreign(w http.ResponseWriter, r *http.Request) bool {
 	if err == nil {
 		return false
 	}
-	s.fail(w, r, &answer{
-		status: http.StatusForbidden, code: codeForbidden,
-		message: "Pages of this origin may not call the server.", err: err,
-	})
+	a := &answer{status: http.StatusForbidden, code: codeForbidden, message: "Pages of other sites may not call the server.", err: err}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		a.message = "Pages of the origin " + origin + " may not call the server: it is not one of auth.origins."
+		a.details = map[string]any{"origin": origin}
+	}
+	s.fail(w, r, a)
 	return true
 }
 

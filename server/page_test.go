@@ -175,8 +175,12 @@ func TestCrossOrigin(t *testing.T) {
 			t.Errorf("headers %v", res.Header)
 		}
 		res = r.request("POST", "/v1/conversations", nil, headers...)
-		if r.body(res); res.StatusCode != c.write {
+		body := string(r.body(res))
+		if res.StatusCode != c.write {
 			t.Errorf("write from %q: %d, want %d", c.origin, res.StatusCode, c.write)
+		}
+		if c.write == 403 && (!strings.Contains(body, "the origin "+c.origin+" may not") || !strings.Contains(body, "auth.origins") || !strings.Contains(body, `"details":{"origin":"`+c.origin+`"}`)) {
+			t.Errorf("write from %q: %s", c.origin, body)
 		}
 		res = r.request("OPTIONS", "/v1/chat", nil, append(headers, "Access-Control-Request-Method", "POST", "Authorization", "-")...)
 		allowed := res.Header.Get("Access-Control-Allow-Headers")
