@@ -92,8 +92,8 @@ type told struct {
 	ID, Conversation, Status, FinishReason string
 	Error                                  struct{ Code, Message string }
 	Blocks                                 []struct {
-		Type, Status, Fallback string
-		Payload                json.RawMessage
+		ID, Type, Status, Fallback string
+		Payload                    json.RawMessage
 	}
 }
 

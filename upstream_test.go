@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/inlay-ui/inlay"
 	"github.com/inlay-ui/inlay/tool/mapping"
@@ -44,7 +45,7 @@ func TestAgentElsewhere(t *testing.T) {
 	}
 	for kind, path := range map[string]string{"ag-ui": "/v1/ag-ui", "ai-sdk": "/v1/ai-sdk/chat"} {
 		t.Run(kind, func(t *testing.T) {
-			near := before(t, inlay.AgentConfig{Kind: kind, URL: far.url + path, Headers: map[string]string{"X-Blocks": "chart@1,table@1,metric@1,query@1,card@1,card_list@1,form@1,steps@1,file@1,image@1,code@1"}})
+			near := before(t, inlay.AgentConfig{Kind: kind, URL: far.url + path})
 			got := near.question("", question)
 			if got.Status != "done" || got.shape() != want.shape() {
 				t.Fatalf("%s %q, want %q (%+v)", got.Status, got.shape(), want.shape(), got.Error)
@@ -60,6 +61,46 @@ func TestAgentElsewhere(t *testing.T) {
 			}
 			if again := near.question(got.Conversation, question); again.Status != "done" {
 				t.Errorf("the next question: %s %+v", again.Status, again.Error)
+			}
+		})
+	}
+}
+
+// A question of the agent elsewhere is asked here, and what is answered goes back.
+func TestAgentElsewhereAsks(t *testing.T) {
+	far := withSamples(t)
+	for kind, path := range map[string]string{"ag-ui": "/v1/ag-ui", "ai-sdk": "/v1/ai-sdk/chat?aisdk=6"} {
+		t.Run(kind, func(t *testing.T) {
+			near := before(t, inlay.AgentConfig{Kind: kind, URL: far.url + path})
+			m := near.question("", "Approve an expense")
+			if m.Status != "paused" || !strings.Contains(m.shape(), "confirm") {
+				t.Fatalf("%s %q %+v", m.Status, m.shape(), m.Error)
+			}
+			var asked struct{ ID, Prompt string }
+			for _, b := range m.Blocks {
+				if b.Type == "confirm" {
+					asked.ID = b.ID
+					if !strings.Contains(string(b.Payload), `"amount":`) {
+						t.Errorf("who is asked does not see what: %s", b.Payload)
+					}
+				}
+			}
+			status, _, raw := near.call("POST", "/v1/chat/actions", map[string]any{
+				"msgId": m.ID, "blockId": asked.ID, "actionId": "approve", "payload": map[string]any{}, "idempotencyKey": "approve-" + kind,
+			})
+			if status != 200 && status != 202 {
+				t.Fatalf("%d %s", status, raw)
+			}
+			for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+				if m = near.message(m.ID); m.Status != "running" && m.Status != "paused" {
+					break
+				}
+				if time.Since(began) > 20*time.Second {
+					t.Fatalf("still %s", m.Status)
+				}
+			}
+			if last := m.Blocks[len(m.Blocks)-1]; m.Status != "done" || last.Type != "text" || len(m.Blocks) < 3 {
+				t.Errorf("%s %q %+v", m.Status, m.shape(), m.Error)
 			}
 		})
 	}

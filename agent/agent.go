@@ -40,6 +40,12 @@ type Request struct {
 	State   json.RawMessage
 	// Replies answer what the run before was interrupted for.
 	Replies []Reply
+	// Message is the agent's own name for the answer that it goes on with, as the
+	// Outcome before said; "" for a new one.
+	Message string
+	// Capabilities are the types of blocks that are drawn, such as chart@1, for
+	// agents that ask.
+	Capabilities []string
 }
 
 // Entry is one thing that the application says about where its user is.
@@ -85,6 +91,8 @@ type Outcome struct {
 	Usage  model.Usage
 	// Cancelled says that the agent stopped by itself because it was told to.
 	Cancelled bool
+	// Message is what the agent calls its answer; "" when it does not say.
+	Message string
 	// Interrupts are what the agent waits for: a person's answers.
 	Interrupts []Interrupt
 	// Calls are calls of the request's tools, which the client is to run.
@@ -98,8 +106,10 @@ type Interrupt struct {
 	// that ID where it is not "".
 	Approval bool
 	Call     string
-	// Message is the question.
-	Message string
+	// Message is the question; Detail says more in Markdown, and Args is what would
+	// be done, where the agent says so.
+	Message, Detail string
+	Args            json.RawMessage
 	// Schema is the form of the answer; nil for none.
 	Schema json.RawMessage
 	// Expires is when it falls; zero for never.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/event"
+	"github.com/inlay-ui/inlay/model"
 	"github.com/inlay-ui/inlay/store"
 	"github.com/inlay-ui/inlay/tool"
 	"github.com/inlay-ui/inlay/trajectory"
@@ -431,8 +432,12 @@ func (t *run) answeredStep(place int, o outcome) {
 	} else if how == event.QuestionAnswered {
 		how = tool.Reject
 	}
+	call := t.call(t.slots[place].Call)
+	if t.slots[place].Interrupt != nil {
+		call = model.Call{ID: t.slots[place].Call, Name: q.Tool, Arguments: q.Args}
+	}
 	t.step(trajectory.Turn{
-		At: t.r.cfg.Now(), Calls: []trajectory.Call{o.record(t.call(t.slots[place].Call))},
+		At: t.r.cfg.Now(), Calls: []trajectory.Call{o.record(call)},
 		Extra: map[string]any{"msg_id": t.message.ID, "block_id": q.Block, "cause": how, "user": t.caller.User},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,7 @@ type interrupt struct {
 func (sl *slot) reply(req AnswerRequest) {
 	told := ""
 	sl.Told = &told
+	sl.Question.Answer = &tool.Answer{Action: req.Action}
 	r := sl.unanswered()
 	r.Cancelled = false
 	switch req.Action {
@@ -86,6 +88,9 @@ func (t *run) relay(ctx context.Context) ending {
 		f := &relayed{t: t, ctx: ctx, began: time.Now(), parts: make(map[string]*relayedPart), told: make(map[string]bool), calls: make(map[string]*pending)}
 		out, err := t.r.cfg.Upstream.Run(ctx, t.upstreamRequest(), f.piece)
 		t.replies = nil
+		if out.Message != "" {
+			t.far = out.Message
+		}
 		f.end(out, err)
 		t.count(out.Usage)
 		t.r.cfg.Observer.ModelCall(t.r.cfg.info().Name, time.Since(f.began), f.first, out.Usage, err)
@@ -111,6 +116,7 @@ func (t *run) relay(ctx context.Context) ending {
 		}
 		f.note(err)
 		if err != nil {
+			t.log.Error("the run of an agent elsewhere failed", "agent", fmt.Sprint(t.r.cfg.Upstream), "err", err)
 			return t.broken(ctx, err)
 		}
 		if len(out.Interrupts)+len(out.Calls) == 0 {
@@ -144,7 +150,7 @@ func (t *run) relay(ctx context.Context) ending {
 func (t *run) upstreamRequest() agent.Request {
 	req := agent.Request{
 		// Another installation must not take the name for one of its own.
-		Thread: "thread-" + t.message.Conversation, Run: fmt.Sprintf("%s.%d", t.message.ID, t.steps), State: t.appState(), Replies: t.replies,
+		Thread: "thread-" + t.message.Conversation, Run: fmt.Sprintf("%s.%d", t.message.ID, t.steps), State: t.appState(), Replies: t.replies, Message: t.far, Capabilities: t.r.drawnElsewhere(),
 		Messages: fit(turnsOf(slices.Concat(t.history, t.exchange)), t.r.cfg.Limits.ContextBytes),
 	}
 	for _, c := range t.client.tools {
@@ -160,6 +166,21 @@ func (t *run) upstreamRequest() agent.Request {
 	}
 	return req
 }
+
+// drawnElsewhere are the types of blocks that an agent elsewhere may show: all that
+// need nobody's answer. What asks is the turn's to show, and text is text.
+func (r *Runner) drawnElsewhere() []string {
+	var out []string
+	for _, t := range r.cfg.Registry.Types() {
+		if !t.ServerOnly && !asks(t.Name) && t.Name != "text" && t.Name != "form" {
+			out = append(out, fmt.Sprintf("%s@%d", t.Name, t.Version))
+		}
+	}
+	return out
+}
+
+// maxAskedArgs is how many bytes of what would be done stand in a question.
+const maxAskedArgs = 16 << 10
 
 // hold makes a place for each answer and each result that the agent waits for.
 func (t *run) hold(ctx context.Context, f *relayed, out agent.Outcome) error {
@@ -212,8 +233,11 @@ func (t *run) interruption(f *relayed, i agent.Interrupt) (*question, error) {
 	} else if c := t.call(i.Call); c.Name != "" && i.Call != "" {
 		name, args = c.Name, c.Arguments
 	}
+	if members := map[string]json.RawMessage(nil); len(i.Args) <= maxAskedArgs && json.Unmarshal(i.Args, &members) == nil && members != nil {
+		args = i.Args
+	}
 	q := &question{Type: typeConfirm, Tool: name, Args: args, Digest: digest(name, args), Asked: now, Expires: expires}
-	ask := &tool.Ask{Prompt: i.Message}
+	ask := &tool.Ask{Prompt: i.Message, Detail: i.Detail}
 	p := &pending{call: model.Call{ID: i.ID, Name: name}, spec: tool.Spec{Name: name}, args: args}
 	if i.Approval {
 		return q, t.show(context.Background(), p, q, ask)
@@ -454,7 +478,7 @@ func (f *relayed) result(p agent.Piece) error {
 		c.out = outcome{failed: true, took: t.r.cfg.Now().Sub(c.began)}
 		t.toolEnd(c, event.ToolError)
 	} else {
-		c.tool = shownResult{c.spec, t.r.cfg.Results[c.call.Name], p.Text}
+		c.tool = shownResult{c.spec, t.r.cfg.Results[c.call.Name], p.Text, t.log}
 		c.sink = t.sinkOf(c)
 		t.execute(f.ctx, c)
 	}
@@ -480,6 +504,7 @@ type shownResult struct {
 	spec    tool.Spec
 	show    ShowResult
 	content string
+	log     *slog.Logger
 }
 
 // Spec implements tool.Tool.
@@ -488,7 +513,15 @@ func (s shownResult) Spec() tool.Spec { return s.spec }
 // Run implements tool.Tool.
 func (s shownResult) Run(ctx context.Context, args json.RawMessage, out *tool.Out) error {
 	if s.show != nil {
-		return s.show(ctx, args, s.content, out)
+		err := s.show(ctx, args, s.content, out)
+		if errors.As(err, new(*block.SchemaError)) {
+			return err // there is a block, which says so
+		}
+		if err != nil {
+			// The call went well: just nothing of it can be shown.
+			s.log.Warn("what an agent's tool found cannot be shown as agent.results says", "tool", s.spec.Name, "err", err)
+		}
+		return nil
 	}
 	var answer struct {
 		Content json.RawMessage            `json:"content,omitempty"`

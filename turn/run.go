@@ -58,6 +58,7 @@ type run struct {
 	waiting  map[string]string // calls of earlier answers that wait, since when
 	reports  []string          // what people did with blocks since the last answer
 	replies  []agent.Reply     // to what the upstream agent asked
+	far      string            // what the upstream agent calls its answer
 	saved    bool              // the store has a state of the turn
 	// unattended says that nobody is here whose rights a tool could run with.
 	unattended bool

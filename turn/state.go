@@ -42,6 +42,8 @@ type state struct {
 	// History is the context of a request that brought its own; all others read
 	// it from the conversation.
 	History []model.Message `json:"history,omitempty"`
+	// Far is what an agent elsewhere calls its answer.
+	Far string `json:"far,omitempty"`
 	// Lang is the language of the person.
 	Lang string `json:"lang,omitempty"`
 	// Tools, Context and App, the application's state, are what the client has
@@ -247,14 +249,14 @@ func (t *run) state() *state {
 		Tools: t.client.tools, Context: t.client.context, App: t.client.state,
 		V: stateVersion, Exchange: t.exchange, Step: slices.Clone(t.slots), Steps: t.steps, Calls: t.calls, Bytes: t.bytes, Usage: t.usage,
 		Results: t.results, Bad: t.bad, Barred: t.barred, Named: t.named, Reports: t.reports, History: t.given, Lang: t.caller.Lang,
-		Written: t.wrote, Notes: t.cards.noted(),
+		Far: t.far, Written: t.wrote, Notes: t.cards.noted(),
 	}
 }
 
 // restore makes a run that goes on from a state.
 func (t *run) restore(s *state) {
 	t.exchange, t.slots, t.steps, t.calls, t.bytes, t.usage = s.Exchange, s.Step, s.Steps, s.Calls, s.Bytes, s.Usage
-	t.reports, t.given, t.wrote = s.Reports, s.History, s.Written
+	t.reports, t.given, t.wrote, t.far = s.Reports, s.History, s.Written, s.Far
 	t.cards.resume(s.Written, s.Notes)
 	t.client = t.r.rebring(s)
 	maps.Copy(t.results, s.Results)

@@ -71,6 +71,9 @@ func input(req agent.Request) ([]byte, error) {
 		"messages": messages(req.Thread, req.Messages), "tools": tools(req.Tools), "context": entries(req.Context),
 		"state": object{}, "forwardedProps": object{},
 	}
+	if len(req.Capabilities) > 0 {
+		in["forwardedProps"] = object{"capabilities": req.Capabilities}
+	}
 	if req.State != nil {
 		in["state"] = req.State
 	}
@@ -198,6 +201,7 @@ type interrupt struct {
 	ToolCallID     string          `json:"toolCallId"`
 	ResponseSchema json.RawMessage `json:"responseSchema"`
 	ExpiresAt      string          `json:"expiresAt"`
+	Metadata       json.RawMessage `json:"metadata"`
 }
 
 type usage struct {
@@ -527,7 +531,19 @@ func (r *reader) finished(ev event, on func(agent.Piece) error) error {
 		if slices.ContainsFunc(r.out.Interrupts, func(o agent.Interrupt) bool { return o.ID == i.ID }) {
 			continue
 		}
-		out := agent.Interrupt{ID: i.ID, Call: i.ToolCallID, Message: i.Message, Schema: i.ResponseSchema}
+		out := agent.Interrupt{
+			ID: i.ID, Call: i.ToolCallID, Message: i.Message, Schema: i.ResponseSchema,
+		}
+		// Where the agent is another installation, its metadata say more.
+		var more struct {
+			Inlay struct {
+				Detail string          `json:"detail"`
+				Args   json.RawMessage `json:"args"`
+			} `json:"inlay"`
+		}
+		if json.Unmarshal(i.Metadata, &more) == nil {
+			out.Detail, out.Args = more.Inlay.Detail, more.Inlay.Args
+		}
 		// Approvals are answered in the form that the protocol suggests for them,
 		// whatever schema they state.
 		out.Approval = i.Reason == "confirmation" || i.Reason == "tool_call" || i.Reason != "input_required" && len(i.ResponseSchema) == 0

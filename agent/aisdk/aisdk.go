@@ -82,6 +82,9 @@ func chat(req agent.Request) ([]byte, error) {
 	if req.State != nil {
 		body["state"] = req.State
 	}
+	if len(req.Capabilities) > 0 {
+		body["capabilities"] = req.Capabilities
+	}
 	return jsonx.Marshal(body)
 }
 
@@ -130,6 +133,9 @@ func messages(req agent.Request) []object {
 		}
 	}
 	flush()
+	if last := len(out) - 1; last >= 0 && req.Message != "" && out[last]["role"] == "assistant" {
+		out[last]["id"] = req.Message
+	}
 	return out
 }
 
@@ -163,6 +169,9 @@ type chunk struct {
 	Preliminary    bool            `json:"preliminary"`
 	ErrorText      string          `json:"errorText"`
 	ApprovalID     string          `json:"approvalId"`
+	MessageID      string          `json:"messageId"`
+	Title          string          `json:"title"`
+	ToolMetadata   json.RawMessage `json:"toolMetadata"`
 	Data           json.RawMessage `json:"data"`
 	Transient      bool            `json:"transient"`
 	FinishReason   string          `json:"finishReason"`
@@ -172,10 +181,14 @@ type chunk struct {
 type reader struct {
 	tools []model.ToolSpec
 	calls agent.Calls
-	parts int // data parts without an id
-	size  int // of all data
+	asked map[string]asked // what is said of calls, by their ids
+	parts int              // data parts without an id
+	size  int              // of all data
 	out   agent.Outcome
 }
+
+// asked is what a call's chunk says of the question that may follow.
+type asked struct{ title, detail string }
 
 func newReader(req agent.Request) *reader {
 	r := &reader{tools: req.Tools, out: agent.Outcome{Finish: model.FinishIncomplete}}
@@ -202,7 +215,7 @@ func bad(format string, args ...any) error {
 var read = map[string]bool{
 	"text-delta": true, "text-end": true, "reasoning-delta": true, "tool-input-start": true, "tool-input-delta": true,
 	"tool-input-available": true, "tool-input-error": true, "tool-output-error": true, "tool-output-denied": true,
-	"tool-output-available": true, "tool-approval-request": true, "finish": true,
+	"tool-output-available": true, "tool-approval-request": true, "finish": true, "start": true,
 }
 
 // Frame implements agent.Reader.
@@ -217,6 +230,10 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 		return false, bad("a frame of the stream is no chunk")
 	}
 	switch c.Type {
+	case "start":
+		if len(c.MessageID) <= agent.MaxID {
+			r.out.Message = c.MessageID
+		}
 	case "text-delta":
 		return false, delta(on, agent.Text, c.Delta)
 	case "text-end":
@@ -257,7 +274,10 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 		if c.ApprovalID == "" || max(len(c.ApprovalID), len(c.ToolCallID)) > agent.MaxID || len(r.out.Interrupts) >= agent.MaxCalls {
 			return false, bad("an approval without an id, or too many")
 		}
-		r.out.Interrupts = append(r.out.Interrupts, agent.Interrupt{ID: c.ApprovalID, Call: c.ToolCallID, Approval: true})
+		about := r.asked[c.ToolCallID]
+		r.out.Interrupts = append(r.out.Interrupts, agent.Interrupt{
+			ID: c.ApprovalID, Call: c.ToolCallID, Approval: true, Message: about.title, Detail: about.detail,
+		})
 	case "error":
 		return true, &model.Error{Code: model.CodeUnavailable, Message: c.ErrorText}
 	case "abort":
@@ -304,10 +324,26 @@ func (r *reader) input(c chunk, on func(agent.Piece) error) error {
 	if err := r.calls.Replace(c.ToolCallID, string(c.Input)); err != nil {
 		return bad("%v", err)
 	}
-	if p, ok := r.calls.Whole(c.ToolCallID); ok {
-		return on(p)
+	p, ok := r.calls.Whole(c.ToolCallID)
+	if !ok {
+		return nil
 	}
-	return nil
+	// Where the agent is another installation, its metadata say more.
+	var more struct {
+		Inlay struct {
+			Detail string `json:"detail"`
+		} `json:"inlay"`
+	}
+	if json.Unmarshal(c.ToolMetadata, &more) != nil {
+		more.Inlay.Detail = ""
+	}
+	if c.Title != "" || more.Inlay.Detail != "" {
+		if r.asked == nil {
+			r.asked = make(map[string]asked)
+		}
+		r.asked[c.ToolCallID] = asked{c.Title, more.Inlay.Detail}
+	}
+	return on(p)
 }
 
 func (r *reader) result(c chunk, content string, failed bool, on func(agent.Piece) error) error {
