@@ -8,9 +8,12 @@ import (
 	"github.com/inlay-ui/inlay/turn"
 )
 
-// getHealth says that the process answers.
+// product names this server to who looks for one at an address.
+const product = "inlay"
+
+// getHealth says that the process answers, and what it is.
 func (s *server) getHealth(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok", "product": product})
 }
 
 // getReady says whether requests should be sent here.

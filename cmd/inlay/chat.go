@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,9 @@ type chatCmd struct {
 	// Where it runs; the standard files when nil.
 	in       io.Reader
 	out, err io.Writer
+	// usual is where a server of this machine listens; the default address when
+	// empty.
+	usual string
 }
 
 // Run asks one question or talks until the input ends.
@@ -181,7 +185,7 @@ func (c *chatCmd) server(ctx context.Context, top *cli) (address string, end fun
 		return strings.TrimSuffix(c.URL, "/"), nothing, nil
 	}
 	if c.Config == "" && c.Data == "" {
-		if usual := "http://" + inlay.DefaultAddr; answers(ctx, usual) {
+		if usual := cmp.Or(c.usual, "http://"+inlay.DefaultAddr); answers(ctx, usual) {
 			return usual, nothing, nil
 		}
 	}
@@ -192,7 +196,7 @@ func (c *chatCmd) server(ctx context.Context, top *cli) (address string, end fun
 func answers(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/openapi.json", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/healthz", nil)
 	if err != nil {
 		return false
 	}
@@ -201,8 +205,11 @@ func answers(ctx context.Context, address string) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	head, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-	return err == nil && resp.StatusCode == http.StatusOK && strings.Contains(string(head), `"Inlay`)
+	var health struct {
+		Product string `json:"product"`
+	}
+	err = json.NewDecoder(io.LimitReader(resp.Body, 4<<10)).Decode(&health)
+	return err == nil && resp.StatusCode == http.StatusOK && health.Product == "inlay"
 }
 
 // embed runs a server in this program, as serve does, on a free port of

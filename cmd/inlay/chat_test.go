@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/inlay-ui/inlay"
 )
 
 // runChat runs the command with the server in this program.
@@ -70,6 +74,47 @@ func TestChatShowsCards(t *testing.T) {
 	out, side, err = runChat(t, chatCmd{Question: "明天去上海的高铁", Data: data, Lang: "zh", Width: 100}, "")
 	if err != nil || !strings.Contains(out, "│ S101 ") || !strings.Contains(out, "│ 二等座") {
 		t.Errorf("%v\n%s\n%s", err, out, side)
+	}
+}
+
+// TestChatFindsTheServer: without flags it talks to the server that runs on this
+// machine, also to one that wants a token, and to nothing else that answers there.
+func TestChatFindsTheServer(t *testing.T) {
+	for mode, auth := range map[string]inlay.AuthConfig{"dev": {}, "jwt": {Mode: "jwt", Secret: "sample-secret-of-thirty-two-bytes"}} {
+		app, err := inlay.New(inlay.Config{Data: t.TempDir(), Auth: auth, Log: inlay.LogConfig{Level: "error"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := app.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		h, err := app.Handler(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := httptest.NewServer(h)
+		t.Cleanup(there.Close)
+		c := chatCmd{usual: there.URL}
+		address, _, err := c.server(t.Context(), &cli{})
+		if err != nil || address != there.URL {
+			t.Errorf("%s: %q, %v", mode, address, err)
+		}
+		if mode != "dev" {
+			continue
+		}
+		out, side, err := runChat(t, chatCmd{Question: "Show the Q3 sales by region", usual: there.URL, Lang: "en"}, "")
+		if err != nil || !strings.Contains(out, "East   ████") {
+			t.Errorf("%v\n%s\n%s", err, out, side)
+		}
+	}
+	for name, body := range map[string]string{"another product": `{"status":"ok"}`, "a page": "<html>inlay", "long": `{"a":"` + strings.Repeat("x", 8<<10) + `","product":"inlay"}`} {
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+		t.Cleanup(other.Close)
+		if answers(t.Context(), other.URL) {
+			t.Errorf("%s is taken for a server", name)
+		}
 	}
 }
 
