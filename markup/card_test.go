@@ -140,6 +140,22 @@ func TestPromptSaysOnlyWhatCanBeDrawn(t *testing.T) {
 	if got := cards.Prompt([]markup.Syntax{markup.Placeholder}, only("app.train_card")); !strings.Contains(got, "[(TrainCard:G1234)]") || strings.Contains(got, "```") {
 		t.Errorf("a prompt of placeholders: %s", got)
 	}
+	// What has to be written is said of what always has to be there.
+	form := simple("FormCard", `{"type":"object","required":["kind"],"properties":{"kind":{"enum":["a","b"]},
+		"more":{"type":"object","properties":{"low":{"type":"number"}}},
+		"note":{"type":"object","required":["by"],"properties":{"by":{"$ref":"#/$defs/by"}}},
+		"rows":{"type":"array","items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"}}}}},
+		"allOf":[{"required":["rows"]},{"if":{"properties":{"kind":{"const":"b"}}},"then":{"required":["more"],"properties":{"more":{"required":["low"]}}}}],
+		"$defs":{"by":{"type":"string"}}}`, `{"kind":"a","rows":[]}`)
+	got = cardsOf(t, form).Prompt([]markup.Syntax{markup.Fence}, nil)
+	for _, want := range []string{
+		"- kind: one of \"a\",\"b\", required\n", "- more: object, required in some forms\n", "  - low: number\n", "- note: object\n", "  - by: text, required in it\n",
+		"- rows: array, required\n", "  - name: text, required\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, got)
+		}
+	}
 	// A later version is written with the fence.
 	two := simple("NoteCard", `{"type":"object"}`, `{}`)
 	two.Type.Version, two.Minor = 2, 3

@@ -77,7 +77,7 @@ func (c *card) prompt(ways []Syntax) string {
 		b.WriteString(s + "\n")
 	}
 	if slices.Contains(ways, Fence) {
-		if fields := c.schema.fields(c.schema.at(), "", 0); len(fields) > 0 {
+		if fields := c.schema.fields(c.schema.at(), c.schema.certain(c.schema.root), "", 0, true); len(fields) > 0 {
 			b.WriteString(strings.Join(fields, "\n") + "\n")
 		}
 	}
@@ -95,20 +95,15 @@ func (c *card) prompt(ways []Syntax) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// fields lists the members that a model may write.
-func (s *cardSchema) fields(of applied, indent string, depth int) []string {
+// fields lists the members that a model may write. sure are those schemas of
+// the value that hold whatever else is in the card, and present says that the
+// value has to be there: a member is required only where both are so, and
+// required in what is optional where the first alone is.
+func (s *cardSchema) fields(of, sure applied, indent string, depth int, present bool) []string {
 	if depth > 2 {
 		return nil
 	}
-	required := make(map[string]bool)
-	for _, one := range of {
-		list, _ := one["required"].([]any)
-		for _, r := range list {
-			if name, ok := r.(string); ok {
-				required[name] = true
-			}
-		}
-	}
+	required, sometimes := sure.required(), of.required()
 	var out []string
 	for _, name := range of.properties() {
 		m := s.member(of, name)
@@ -116,18 +111,86 @@ func (s *cardSchema) fields(of applied, indent string, depth int) []string {
 			continue
 		}
 		line := indent + "- " + name + ": " + m.kind()
-		if required[name] {
+		switch {
+		case required[name] && present:
 			line += ", required"
+		case required[name]:
+			line += ", required in it"
+		case sometimes[name] && depth == 0:
+			line += ", required in some forms"
 		}
 		if about := m.word("description"); about != "" {
 			line += "; " + strings.TrimRight(about, ".")
 		}
 		out = append(out, line)
-		inside := m
+		inside, surely := m, s.certainMember(sure, name)
 		if items := s.element(m, 0); len(items) > 0 {
-			inside = items
+			inside, surely = items, s.certainElement(surely)
 		}
-		out = append(out, s.fields(inside, indent+"  ", depth+1)...)
+		out = append(out, s.fields(inside, surely, indent+"  ", depth+1, present && required[name])...)
+	}
+	return out
+}
+
+// required are the members that a value must have.
+func (a applied) required() map[string]bool {
+	out := make(map[string]bool)
+	for _, one := range a {
+		list, _ := one["required"].([]any)
+		for _, r := range list {
+			if name, ok := r.(string); ok {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}
+
+// certain returns a schema with those that hold wherever it does: not one of
+// several, and not under a condition.
+func (s *cardSchema) certain(schema any) applied {
+	var out applied
+	seen := make(map[string]bool)
+	var add func(schema any)
+	add = func(schema any) {
+		one, ok := schema.(map[string]any)
+		if !ok {
+			return
+		}
+		out = append(out, one)
+		if ref, ok := one["$ref"].(string); ok && !seen[ref] {
+			seen[ref] = true
+			add(s.target(ref))
+		}
+		list, _ := one["allOf"].([]any)
+		for _, of := range list {
+			add(of)
+		}
+	}
+	add(schema)
+	return out
+}
+
+// certainMember returns the schemas that always hold for a member of an object.
+func (s *cardSchema) certainMember(of applied, name string) applied {
+	var out applied
+	for _, one := range of {
+		properties, _ := one["properties"].(map[string]any)
+		out = append(out, s.certain(properties[name])...)
+	}
+	return out
+}
+
+// certainElement returns the schemas that always hold for the elements of a
+// list.
+func (s *cardSchema) certainElement(of applied) applied {
+	var out applied
+	for _, one := range of {
+		if first, _ := one["prefixItems"].([]any); len(first) > 0 {
+			out = append(out, s.certain(first[0])...)
+		} else {
+			out = append(out, s.certain(one["items"])...)
+		}
 	}
 	return out
 }
