@@ -33,7 +33,7 @@ func TestRequestsOfNeighbours(t *testing.T) {
 			body := e.text
 			if !declares {
 				// Another question of another chat, of a client that says nothing.
-				body = regexp.MustCompile(`-1"`).ReplaceAllString(body, `-2"`)
+				body = regexp.MustCompile(`-([12])"`).ReplaceAllString(body, `-other-$1"`)
 				body = strings.Replace(body, `"capabilities"`, `"other"`, 1)
 			}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+want.route, strings.NewReader(body))
@@ -58,6 +58,82 @@ func TestRequestsOfNeighbours(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAnswersOfNeighbours goes through what docs/wires.md gives to be tried: who
+// is asked answers with the body of the page, in which the ids are put that came
+// with the question.
+func TestAnswersOfNeighbours(t *testing.T) {
+	yes := true
+	url := serve(t, inlay.Config{Demo: &yes})
+	post := func(route, body string) (stream, msg string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+route, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d, %v\n%s\n%s", route, resp.StatusCode, err, body, b)
+		}
+		return string(b), resp.Header.Get("X-Message-Id")
+	}
+	body := func(info string) string { return onPage(t, "docs/wires.md", info).text }
+	other := func(info, id, words string) string {
+		return strings.NewReplacer("thread-1", id, "chat-1", id, "Show 2026Q3 sales by region", words, `"capabilities"`, `"other"`).Replace(body(info))
+	}
+	for _, tc := range []struct {
+		route, ask, answer, want string
+	}{
+		{"/v1/ag-ui", other("json ag-ui", "thread-approval", "Approve an expense"), body("json ag-ui-approval"), "approved over"},
+		{"/v1/ag-ui", other("json ag-ui", "thread-question", "Ask me which quarter to sum up"), body("json ag-ui-question"), "2026Q1"},
+		{"/v1/ag-ui", other("json ag-ui", "thread-label", "Ask me which quarter to sum up"), strings.NewReplacer("thread-question", "thread-label", `{"choices": ["2"]}`, `"2026Q1"`).Replace(body("json ag-ui-question")), "2026Q1"},
+		{"/v1/ag-ui", body("json ag-ui-tool"), body("json ag-ui-result"), "selected East"},
+		{"/v1/ai-sdk/chat?aisdk=6", other("json ai-sdk", "chat-approval", "Approve an expense"), body("json ai-sdk-approval"), "approved over"},
+		{"/v1/ai-sdk/chat?aisdk=6", body("json ai-sdk-tool"), body("json ai-sdk-output"), "selected East"},
+	} {
+		asked, msg := post(tc.route, tc.ask)
+		answer := strings.ReplaceAll(tc.answer, "m_…", msg)
+		for mark, id := range map[string]string{"b_…": `"(?:interrupts":\[\{"id|approvalId)":"(b_[^"]+)"`, "call_…": `"toolCallId":"(?:m_[^".]+\.)?(call_[^"]+)","(?:tool|toolCall)Name":"(?:approve_expense|read_selection)"`} {
+			if !strings.Contains(answer, mark) {
+				continue
+			}
+			m := regexp.MustCompile(id).FindStringSubmatch(asked)
+			if m == nil {
+				t.Fatalf("no %s in the answer to\n%s\n%s", mark, tc.ask, asked)
+			}
+			answer = strings.ReplaceAll(answer, mark, m[1])
+		}
+		stream, again := post(tc.route, answer)
+		if again != msg || !strings.Contains(said(stream), tc.want) {
+			t.Errorf("%s\n%s\nis not answered with %q\n%s", tc.route, answer, tc.want, stream)
+		}
+	}
+	post("/v1/ag-ui", body("json ag-ui"))
+	if stream, _ := post("/v1/ag-ui/connect", body("json ag-ui-connect")); !strings.Contains(stream, `"MESSAGES_SNAPSHOT"`) || !strings.Contains(stream, "Show 2026Q3 sales by region") {
+		t.Errorf("connected: %s", stream)
+	}
+	if stopped, _ := post("/v1/ag-ui/stop", body("json ag-ui-stop")); !strings.Contains(stopped, `"status":"done"`) {
+		t.Errorf("stopped: %s", stopped)
+	}
+}
+
+// said are the texts of a stream, one after another.
+func said(stream string) string {
+	var text strings.Builder
+	for line := range strings.Lines(stream) {
+		var event struct{ Delta string }
+		if data, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(data), &event) == nil {
+			text.WriteString(event.Delta)
+		}
+	}
+	return text.String()
 }
 
 // TestRoutesOfNeighbours demands that docs/wires.md names their routes.
