@@ -213,10 +213,47 @@ func TestProxyDialects(t *testing.T) {
 			}
 		}
 	}
-	// Who does not draw the card reads it.
-	m := h.question("", "Hello", "X-Blocks", "chart@1")
-	if m.shape() != "text" || !strings.Contains(m.text(0), "```ProductCard") {
-		t.Errorf("%s %q", m.shape(), m.text(0))
+	// Who does not draw the card reads what stands for it, and those who do have
+	// it of the same answer.
+	if m := h.question("", "Hello", "X-Blocks", "chart@1"); m.shape() != "text app.product_card text" {
+		t.Errorf("%s", m.shape())
+	}
+}
+
+// TestProxyForThoseWhoDoNotDraw: a client that draws other blocks, and those of
+// other protocols, which declare nothing, read what stands for a card.
+func TestProxyForThoseWhoDoNotDraw(t *testing.T) {
+	cfg := inlay.Config{Cards: []inlay.CardConfig{{
+		Name: "OrderCard", Description: "An order.", Fallback: "Order {{.id}}: {{.note}}", Example: map[string]any{"id": "A-1", "note": "It leaves today."},
+		Schema: map[string]any{"type": "object", "required": []any{"id"}, "additionalProperties": false, "properties": map[string]any{
+			"id": map[string]any{"type": "string"}, "note": map[string]any{"type": "string"}, "total": map[string]any{"type": "number", "x-source": "server"}}},
+	}}}
+	b := newBackend(t, inPieces("Yes:\n\n```OrderCard\n{\"id\":\"A-7\",\"note\":\"It is on its way.\",\"total\":1}\n```\n\nAnything else?", 5))
+	cfg.Model = textAt(b).Model
+	h := proxied(t, cfg, false)
+	question := []map[string]any{{"id": "u1", "role": "user", "content": "Where is it?", "parts": []map[string]any{{"type": "text", "text": "Where is it?"}}}}
+	for name, c := range map[string]struct {
+		path   string
+		body   map[string]any
+		blocks string
+	}{
+		"native": {"/v1/chat", map[string]any{"input": map[string]string{"text": "Where is it?"}}, "app.product_card@1"},
+		"AG-UI":  {"/v1/ag-ui", map[string]any{"threadId": "t1", "runId": "r1", "messages": question, "tools": []any{}, "context": []any{}, "state": map[string]any{}, "forwardedProps": map[string]any{}}, ""},
+		"AI SDK": {"/v1/ai-sdk/chat", map[string]any{"id": "c1", "messages": question, "trigger": "submit-message"}, ""},
+		"cards":  {"/v1/chat/cards", map[string]any{"input": map[string]string{"text": "Where is it?"}}, "app.product_card@1"},
+	} {
+		var head []string
+		if c.blocks != "" {
+			head = []string{"X-Blocks", c.blocks}
+		}
+		status, _, raw := h.call("POST", c.path, c.body, head...)
+		if got := string(raw); status != 200 || !strings.Contains(got, "Order A-7: It is on its way.") || strings.Contains(got, "```") || strings.Contains(got, "total") {
+			t.Errorf("%s: %d\n%s", name, status, got)
+		}
+	}
+	// The answer keeps it for those who draw it.
+	if m := h.question("", "Where is it?", "X-Blocks", ""); m.shape() != "text app.order_card text" || m.Blocks[1].Fallback != "Order A-7: It is on its way." {
+		t.Errorf("%s %+v", m.shape(), m.Blocks)
 	}
 }
 

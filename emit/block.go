@@ -34,9 +34,11 @@ type Opening struct {
 	Version int // 0 means the highest registered
 	Meta    block.Meta
 	// Producer names who made a block that no tool was asked for; it is written
-	// to the block's Meta. Such a block is optional: it is refused when the
-	// stream that started the turn cannot draw it, and has a cap of its own.
-	// Empty is a block that a tool was asked for.
+	// to the block's Meta. Such a block is optional: it has a cap of its own, and
+	// is refused when the stream that started the turn cannot draw it, unless it
+	// is of ProducerMarkup: a card is what the installation has registered for
+	// the text, and readers that do not draw it get what stands for it. Empty is
+	// a block that a tool was asked for.
 	Producer string
 }
 
@@ -90,7 +92,7 @@ func (s *Stream) lookup(o Opening) (t block.Type, drawable bool, err error) {
 		return t, false, refuse(CodeUnknownType, "Blocks of the type %s are made by the server's own code only.", t.Name)
 	}
 	drawable = s.cfg.Caps.Can(t.Name, t.Version)
-	if o.Producer != "" && !drawable {
+	if o.Producer != "" && o.Producer != ProducerMarkup && !drawable {
 		return t, false, refuse(CodeNotSupported, "This client cannot draw %s; do not try it again in this answer.", t.Name)
 	}
 	return t, drawable, nil

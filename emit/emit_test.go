@@ -235,7 +235,7 @@ func TestCapsAndCapabilities(t *testing.T) {
 		{emit.Opening{Type: "nope"}, emit.CodeUnknownType},
 		{emit.Opening{Type: "chart", Version: 9}, emit.CodeUnknownType},
 		{emit.Opening{Type: "chart", Producer: emit.ProducerModel}, emit.CodeNotSupported},
-		{emit.Opening{Type: "table", Producer: emit.ProducerModel}, "ok"},
+		{emit.Opening{Type: "chart", Producer: emit.ProducerMarkup}, "degraded"},
 		{emit.Opening{Type: "table", Producer: emit.ProducerModel}, "ok"},
 		{emit.Opening{Type: "table", Producer: emit.ProducerModel}, emit.CodeTurnCap},
 		{emit.Opening{Type: "table"}, "ok"},

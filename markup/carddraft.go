@@ -20,7 +20,7 @@ const (
 	SchemaInvalid = "schema"
 	// VersionDowngrade: it is of a major version that is not registered.
 	VersionDowngrade = "version_downgrade"
-	// UnsupportedBlock: the client does not draw it.
+	// UnsupportedBlock: there is no card of that name.
 	UnsupportedBlock = "unsupported_block"
 	// HydrateTimeout: the server's part did not arrive in time.
 	HydrateTimeout = "hydrate_timeout"

@@ -542,13 +542,9 @@ var reasonWords = map[string]string{
 func (s *scribe) refused(w *wording, source string) {
 	s.text(source)
 	outcome := CardRefused
-	var refusal *emit.Refusal
 	var failure *markup.Failure
-	switch {
-	case errors.As(w.why, &failure):
+	if errors.As(w.why, &failure) {
 		outcome = failure.Reason
-	case errors.As(w.why, &refusal) && refusal.Code == emit.CodeNotSupported:
-		outcome = markup.UnsupportedBlock
 	}
 	s.c.came(w, outcome)
 	s.c.keep("%s: its source stands in the text instead: %v", w.name, w.why)
