@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/inlay-ui/inlay/internal/nearest"
@@ -54,11 +55,12 @@ func (a *App) newModel() (model.Model, error) {
 			}
 		}
 	}
-	return a.cfg.openModel()
+	return a.cfg.openModel(a.log)
 }
 
-// openModel returns the model at the configured endpoint.
-func (c Config) openModel() (model.Model, error) {
+// openModel returns the model at the configured endpoint. log is told of answers
+// in which its text is not where it should be.
+func (c Config) openModel(log *slog.Logger) (model.Model, error) {
 	switch m := c.Model; {
 	case c.Agent.System == "":
 	case m.OmitSystem:
@@ -66,11 +68,11 @@ func (c Config) openModel() (model.Model, error) {
 	case m.Kind == modelText && !strings.Contains(m.Body, ".System"):
 		return nil, errors.New("agent.system: model.body has no {{.System}}, so that it would reach nobody")
 	}
-	return c.Model.open()
+	return c.Model.open(log)
 }
 
 // open returns the model at the endpoint.
-func (m ModelConfig) open() (model.Model, error) {
+func (m ModelConfig) open(log *slog.Logger) (model.Model, error) {
 	if err := errors.Join(oneOf("model.kind", m.Kind, modelOpenAI, modelText), oneOf("model.auth", m.Auth, modelKey, modelForward)); err != nil {
 		return nil, err
 	}
@@ -87,7 +89,7 @@ func (m ModelConfig) open() (model.Model, error) {
 	}
 	var opened model.Model
 	if m.Kind == modelText {
-		opened, err = m.text(key, token)
+		opened, err = m.text(key, token, log)
 	} else {
 		opened, err = m.openai(key, token)
 	}
@@ -121,13 +123,13 @@ func (m ModelConfig) openai(key string, token func(context.Context) (string, err
 	return client, nil
 }
 
-func (m ModelConfig) text(key string, token func(context.Context) (string, error)) (model.Model, error) {
+func (m ModelConfig) text(key string, token func(context.Context) (string, error), log *slog.Logger) (model.Model, error) {
 	if m.Profile != "" {
 		return nil, errors.New("model.profile: vendors differ for model.kind openai only")
 	}
 	client, err := textstream.New(textstream.Config{
 		URL: m.BaseURL, Name: m.Name, Body: m.Body, TextPath: m.TextPath, Events: m.TextEvents,
-		APIKey: key, Token: token, Headers: m.Headers, IdleTimeout: m.IdleTimeout,
+		APIKey: key, Token: token, Headers: m.Headers, IdleTimeout: m.IdleTimeout, Logger: log,
 		Person: func(ctx context.Context) textstream.Person {
 			c := tool.CallerFrom(ctx)
 			return textstream.Person{User: c.User, Lang: c.Lang}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/inlay-ui/inlay/block"
 	"github.com/inlay-ui/inlay/internal/jsonx"
@@ -33,7 +34,12 @@ func NewProxy(cfg Config, upstreamData bool) (*App, error) {
 			return nil, errors.New("model.base_url: a proxy needs the address of its upstream")
 		}
 		var err error
-		if llm, err = cfg.openModel(); err != nil {
+		if cfg.Logger == nil {
+			if cfg.Logger, err = NewLogger(cfg.Log, os.Stderr); err != nil {
+				return nil, err
+			}
+		}
+		if llm, err = cfg.openModel(cfg.Logger); err != nil {
 			return nil, err
 		}
 	}

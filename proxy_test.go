@@ -220,6 +220,24 @@ func TestProxyDialects(t *testing.T) {
 	}
 }
 
+// TestProxyWithoutTextPath: a flag that was forgotten is named in the log.
+func TestProxyWithoutTextPath(t *testing.T) {
+	b := newBackend(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {\"delta\":\"Hello\"}\n\ndata: [DONE]\n\n")
+	})
+	var log strings.Builder
+	cfg := textAt(b)
+	cfg.Logger, cfg.Data = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})), t.TempDir()
+	app, err := inlay.NewProxy(cfg, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := serve(t, app).question("", "Hello"); m.Status != "done" || !strings.Contains(log.String(), "--text-path") {
+		t.Errorf("%s %s", m.Status, log.String())
+	}
+}
+
 // TestProxyForThoseWhoDoNotDraw: a client that draws other blocks, and those of
 // other protocols, which declare nothing, read what stands for a card.
 func TestProxyForThoseWhoDoNotDraw(t *testing.T) {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/inlay-ui/inlay/model"
@@ -48,6 +50,9 @@ type Config struct {
 	// answer; 0 is a minute. Comments keep a stream alive for ten times as long
 	// at most.
 	IdleTimeout time.Duration
+	// Logger is told once where an answer does not have its text where TextPath
+	// says, or looks as if one were missing; nil tells nobody.
+	Logger *slog.Logger
 	// HTTPClient runs the requests; nil uses one of the process. Redirects are
 	// never followed.
 	HTTPClient *http.Client
@@ -70,6 +75,9 @@ type Client struct {
 	url    *url.URL
 	body   *body
 	path   pointer // nil: the data is the text
+	spelt  string  // the path as it was given
+	log    *slog.Logger
+	warned sync.Once
 	events map[string]bool
 	http   *http.Client
 	idle   time.Duration
@@ -83,7 +91,7 @@ var _ model.Model = (*Client)(nil)
 
 // New returns a client for the endpoint.
 func New(cfg Config) (*Client, error) {
-	c := &Client{name: cfg.Name, idle: cfg.IdleTimeout, http: endpoint.Client(cfg.HTTPClient), person: cfg.Person}
+	c := &Client{name: cfg.Name, idle: cfg.IdleTimeout, http: endpoint.Client(cfg.HTTPClient), person: cfg.Person, log: cfg.Logger}
 	var err error
 	c.url, err = url.Parse(strings.TrimSpace(cfg.URL))
 	switch {
@@ -105,6 +113,7 @@ func New(cfg Config) (*Client, error) {
 		if c.path, err = parsePointer(*cfg.TextPath); err != nil {
 			return nil, fmt.Errorf("text stream: %w", err)
 		}
+		c.spelt = *cfg.TextPath
 	}
 	if cfg.Events != nil {
 		c.events = make(map[string]bool, len(cfg.Events))
@@ -158,7 +167,37 @@ func (c *Client) Stream(ctx context.Context, req model.Request, on func(model.De
 		Good:   func(status int) bool { return status >= 200 && status <= 299 },
 		Read: func(head http.Header, body io.Reader, silence *endpoint.Silence, on func(model.Delta) error) (model.Response, error) {
 			r := &reader{path: c.path, events: c.events, heard: silence.Data, on: on}
-			return r.read(head.Get("Content-Type"), body)
+			resp, err := r.read(head.Get("Content-Type"), body)
+			if r.odd != "" {
+				c.warn(ctx, r.odd, r.sample)
+			}
+			return resp, err
 		},
 	}.Run(ctx, on)
+}
+
+// maxSample is how many bytes of an event the log is shown.
+const maxSample = 200
+
+// warn tells the log, the first time, that the text of an answer is not where it
+// should be.
+func (c *Client) warn(ctx context.Context, what oddity, event string) {
+	if c.log == nil {
+		return
+	}
+	c.warned.Do(func() {
+		// An event may repeat what it was asked with.
+		redact, err := c.authorize(ctx, make(http.Header))
+		if err != nil {
+			return
+		}
+		if event = redact(event); len(event) > maxSample {
+			event = strings.ToValidUTF8(event[:maxSample], "") + "…"
+		}
+		args := []any{"upstream", c.url.Host, "event", event}
+		if c.path != nil {
+			args = append(args, "text_path", c.spelt)
+		}
+		c.log.Warn(string(what), args...)
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -145,6 +146,45 @@ func (p *pieces) Read(into []byte) (int, error) {
 	n := copy(into[:min(len(into), p.n)], p.rest)
 	p.rest = p.rest[n:]
 	return n, nil
+}
+
+// TestWarnings: where the text is not where it should be the log is told so once,
+// with the flag and the beginning of an event, without secrets.
+func TestWarnings(t *testing.T) {
+	long := `{"a":"` + testKey + strings.Repeat("字", 200) + `"}`
+	for _, c := range []struct {
+		name, kind, body string
+		cfg              Config
+		want             []string
+	}{
+		{name: "JSON events", kind: events, body: "data: {\"delta\":\"a\"}\n\ndata: {\"delta\":\"b\"}\n\n", want: []string{"answer is JSON", "--text-path", `{\"delta\":\"a\"}`}},
+		{name: "long", kind: events, body: "data: " + long + "\n\n", want: []string{"字…"}},
+		{name: "a document", kind: "application/json", body: `{"answer":"x"}`, want: []string{"answer is JSON", `{\"answer\"`}},
+		{name: "plain", kind: "text/plain", body: "{\"delta\":\"a\"}\n{\"delta\":\"b\"}\n", want: []string{"text/plain", `{\"delta\":\"a\"}`}},
+		{name: "elsewhere", kind: events, cfg: Config{TextPath: path("/t")}, body: "data: {\"x\":\"a\"}\n\ndata: {\"t\":{}}\n\n", want: []string{"no event", "text_path=/t", `{\"x\":\"a\"}`}},
+		{name: "no JSON", kind: events, cfg: Config{TextPath: path("/t")}, body: "data: a\n\n", want: []string{"is not JSON", "event=a", "text_path=/t"}},
+		{name: "text", kind: events, body: "data: a card:\n\ndata: {\"id\":\"p-1\"}\n\n"},
+		{name: "text at the path", kind: events, cfg: Config{TextPath: path("/t")}, body: "data: {}\n\ndata: {\"t\":\"a\"}\n\n"},
+		{name: "plain text", kind: "text/plain", body: "{a} b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log strings.Builder
+			c.cfg.APIKey, c.cfg.Logger = testKey, slog.New(slog.NewTextHandler(&log, nil))
+			client := upstream(t, c.cfg, answers(c.kind, c.body))
+			for range 2 {
+				_, _ = client.Stream(t.Context(), model.Request{}, func(model.Delta) error { return nil })
+			}
+			got := log.String()
+			if strings.Count(got, "level=WARN") != min(1, len(c.want)) || len(got) > 700 || strings.Contains(got, testKey) {
+				t.Errorf("%s", got)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("it lacks %q: %s", want, got)
+				}
+			}
+		})
+	}
 }
 
 func TestErrors(t *testing.T) {

@@ -30,6 +30,33 @@ type reader struct {
 	quirks  []string
 	without int  // events in which there was no text where it should be
 	refused bool // on returned an error
+	// odd says that the text is not where it should be, and sample is the event
+	// that shows it.
+	odd    oddity
+	sample string
+}
+
+// oddity is what the log is told of an answer.
+type oddity string
+
+const (
+	isJSON    oddity = "the model's answer is JSON: say with --text-path (model.text_path) where in it the text is, such as /delta"
+	plainJSON oddity = "the model's answer is JSON that calls itself text/plain: send it as text/event-stream or application/json, and say with --text-path (model.text_path) where in it the text is, such as /delta"
+	notJSON   oddity = "an event of the model is not JSON, in which --text-path (model.text_path) could be: leave it out where the data is the text"
+	elsewhere oddity = "no event of the model's answer has text at --text-path (model.text_path): say where it is"
+)
+
+// isObject reports whether data is a JSON object.
+func isObject(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 0 && data[0] == '{' && json.Valid(data)
+}
+
+// lacks remembers the first event in which there is no text.
+func (r *reader) lacks(doc []byte) {
+	if r.without++; r.without == 1 {
+		r.sample = string(doc)
+	}
 }
 
 // alive are events that keep a connection, unless Events names them.
@@ -49,6 +76,9 @@ func (r *reader) read(contentType string, from io.Reader) (model.Response, error
 		err = bad("the answer is a web page, not a stream of text")
 	case kind == "text/plain" && !isEvents(buf):
 		err = r.plain(buf)
+		if head, _, _ := strings.Cut(strings.TrimSpace(r.text.String()), "\n"); isObject([]byte(head)) || isObject([]byte(r.text.String())) {
+			r.odd, r.sample = plainJSON, r.text.String()
+		}
 	default:
 		frames := endpoint.NewFrames(buf)
 		var document bool
@@ -74,6 +104,7 @@ func (r *reader) read(contentType string, from io.Reader) (model.Response, error
 		err = r.say("", true)
 	}
 	if err == nil && finish == model.FinishStop && r.text.Len() == 0 && r.without > 0 {
+		r.odd = elsewhere
 		err = bad("none of its %d events has text where text_path says", r.without)
 	}
 	if err != nil {
@@ -145,6 +176,7 @@ func (r *reader) document(frames *endpoint.Frames) error {
 		if err := reported(doc); err != nil {
 			return err
 		}
+		r.odd, r.sample = isJSON, string(doc)
 		return bad("the answer is JSON, not a stream of text: say with text_path where its text is")
 	}
 	return r.piece(doc)
@@ -184,6 +216,9 @@ func (r *reader) stream(frames *endpoint.Frames) error {
 			continue
 		}
 		if r.path == nil {
+			if r.text.Len() == 0 && isObject(fr.Data) {
+				r.odd, r.sample = isJSON, string(fr.Data)
+			}
 			err = r.say(string(fr.Data), false)
 		} else {
 			err = r.event(fr)
@@ -209,6 +244,7 @@ func (r *reader) event(fr endpoint.Frame) error {
 func (r *reader) piece(doc []byte) error {
 	at, err := r.path.in(doc)
 	if err != nil {
+		r.odd, r.sample = notJSON, string(doc)
 		return bad("an event is not JSON, as text_path wants it")
 	}
 	var text *string
@@ -217,11 +253,11 @@ func (r *reader) piece(doc []byte) error {
 		if err := reported(doc); err != nil {
 			return err
 		}
-		r.without++
+		r.lacks(doc)
 		return nil
 	case json.Unmarshal(at, &text) != nil:
 		r.quirk("odd_type")
-		r.without++
+		r.lacks(doc)
 		return nil
 	case text == nil:
 		return nil
