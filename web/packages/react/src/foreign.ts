@@ -151,6 +151,12 @@ export class ForeignMessage implements BlockStore {
   ): Promise<boolean> {
     try {
       await this.#reading;
+      if ((await this.load()).status === "running") {
+        // While the answer is written nothing is added to it.
+        await this.#read(blockId, true, (options) =>
+          this.client.follow(this.id, this.#message?.seq, options),
+        );
+      }
       const { seq } = await this.load();
       return await this.#read(blockId, false, (options) => start({ ...options, after: seq }));
     } catch {
@@ -191,7 +197,7 @@ export class ForeignMessage implements BlockStore {
 
   /** Whether an event is of more than the blocks that are there. */
   #adds(event: Envelope): boolean {
-    if (event.event === "text_delta" || event.event === "tool_call_start") return true;
+    if (event.event === "text_delta") return true;
     const begins = event.event === "block_start" || event.event === "block_end";
     return begins && event.blockId !== undefined && !this.block(event.blockId);
   }

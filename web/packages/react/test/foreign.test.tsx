@@ -170,6 +170,37 @@ test("retry draws the block in place", async () => {
   expect(more).toEqual([]);
 });
 
+test("a retry waits for the answer to be written", async () => {
+  const running = server.ask("And now?");
+  server.emit(running, "block_start", { type: "card", version: 1 }, "b_late");
+  const failure = { code: "timeout", message: "late", retryable: true };
+  server.emit(running, "block_error", failure, "b_late");
+  message = running;
+  render(
+    view({
+      ...copy(),
+      id: "b_late",
+      type: "card",
+      version: 1,
+      rev: 1,
+      status: "error",
+      error: failure,
+    }),
+  );
+  await click("Try again");
+  await waitFor(() => expect(server.open(running)).toBe(1));
+  expect(server.calls.filter((c) => c.startsWith("POST"))).toEqual([]);
+  server.emit(running, "text_delta", { delta: "That is all." }, "b_text");
+  server.emit(running, "done", { finishReason: "stop" });
+  await waitFor(() => expect(server.calls).toContain("POST /v1/chat/blocks/b_late/retry"));
+  await waitFor(() => expect(server.open(running)).toBe(1));
+  const end = { type: "card", version: 1, payload: { label: "again" } };
+  server.emit(running, "block_end", end, "b_late");
+  server.emit(running, "done", { finishReason: "stop" });
+  await screen.findByText("again open");
+  expect(more).toEqual([]);
+});
+
 test("a refusal is told, and the block stays as it is", async () => {
   render(view(copy()));
   server.instead.push({
