@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Reads the streams of every dialect with the clients that its users have: the
 # recorded ones, and where a folder has live.mjs those of a server that is built
-# and started for it. Arguments are names of folders; without any all are
-# checked.
+# and started for it. The pages need chromium. Arguments are names of folders;
+# without any all are checked.
 set -euo pipefail
 cd "$(dirname "$0")"
 wanted=" $* "
@@ -20,3 +20,4 @@ check copilotkit
 check aisdk
 check assistant-ui
 check proxies
+check pages
