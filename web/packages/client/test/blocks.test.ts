@@ -456,18 +456,11 @@ test.each([
   ["acme.ticket", "acme.ticket"],
 ])("the type of %s is %s", (name, type) => expect(typeOf(name)).toBe(type));
 
-test("many pieces and many cards cost what they add", async () => {
-  const time = async (n: number) => {
-    let best = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < 3; i++) {
-      const made = new MarkupBlocks({ placeholders: ["TrainCard"] });
-      const begin = process.cpuUsage().user;
-      for (let k = 0; k < n; k++) made.push("some words [(TrainCard:G1)] ");
-      made.close();
-      best = Math.min(best, process.cpuUsage().user - begin);
-    }
-    return best / n;
-  };
-  await time(200);
-  expect(await time(8_000)).toBeLessThan(8 * (await time(500)));
+test("many pieces and many cards cost what they add", () => {
+  const made = new MarkupBlocks({ placeholders: ["TrainCard"] });
+  const begin = performance.now();
+  for (let k = 0; k < 20_000; k++) made.push("some words [(TrainCard:G1)] ");
+  made.close();
+  // A fraction of a second; minutes if each piece cost what came before it.
+  expect(performance.now() - begin).toBeLessThan(15_000);
 });
