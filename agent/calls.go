@@ -2,19 +2,17 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/inlay-ui/inlay/model"
 )
 
-// ErrTooMuch is a run that brings more than the limits of this package.
-var ErrTooMuch = errors.New("the agent sent more than is followed")
-
-// Calls follows the calls of one run, whose arguments arrive in pieces.
+// Calls follows the calls of one run, whose arguments arrive in pieces. Errors are
+// those of Malformed.
 type Calls struct {
-	list []*call
-	byID map[string]*call
+	tools []model.ToolSpec // the client's
+	list  []*call
+	byID  map[string]*call
 }
 
 type call struct {
@@ -24,12 +22,14 @@ type call struct {
 	before      bool // it is of an earlier run
 }
 
-// Follow notes the calls of a conversation that have no result yet: an agent that
-// goes on after a question says what came of them.
-func (c *Calls) Follow(said []model.Message) {
+// NewCalls follows the calls of a request's run, and those of its messages that
+// have no result yet: an agent that goes on after a question says what came of
+// them.
+func NewCalls(req Request) *Calls {
+	c := &Calls{tools: req.Tools, byID: make(map[string]*call)}
 	open := make(map[string]model.Call)
 	var order []string
-	for _, m := range said {
+	for _, m := range req.Messages {
 		for _, call := range m.Calls {
 			open[call.ID] = call
 			order = append(order, call.ID)
@@ -45,24 +45,22 @@ func (c *Calls) Follow(said []model.Message) {
 			c.byID[id].args, c.byID[id].whole, c.byID[id].before = call.Arguments, true, true
 		}
 	}
+	return c
 }
 
 // Start notes a call. It reports whether it is a new one.
 func (c *Calls) Start(id, name string) (bool, error) {
 	if id == "" || name == "" {
-		return false, errors.New("a call without id or name")
+		return false, Malformed("a call without id or name")
 	}
 	if c.byID[id] != nil {
 		return false, nil
 	}
 	if len(id) > MaxID {
-		return false, fmt.Errorf("%w: an id of %d bytes", ErrTooMuch, len(id))
+		return false, Malformed("more than is followed: an id of %d bytes", len(id))
 	}
 	if len(c.list) >= MaxCalls {
-		return false, fmt.Errorf("%w: %d calls", ErrTooMuch, MaxCalls)
-	}
-	if c.byID == nil {
-		c.byID = make(map[string]*call)
+		return false, Malformed("more than is followed: %d calls", MaxCalls)
 	}
 	k := &call{id: id, name: name}
 	c.list, c.byID[id] = append(c.list, k), k
@@ -76,7 +74,7 @@ func (c *Calls) Arguments(id, piece string) error {
 		return nil // of a call that is not followed
 	}
 	if k.args = append(k.args, piece...); len(k.args) > MaxArguments {
-		return fmt.Errorf("%w: arguments of %d bytes", ErrTooMuch, len(k.args))
+		return Malformed("more than is followed: arguments of %d bytes", len(k.args))
 	}
 	return nil
 }
@@ -111,14 +109,13 @@ func (c *Calls) Result(id, content string, failed bool) (p Piece, ok bool) {
 	return Piece{Kind: CallResult, ID: k.id, Name: k.name, Text: content, Failed: failed}, true
 }
 
-// Left are the calls of the given tools that have no result: the client's.
-func (c *Calls) Left(tools []model.ToolSpec) []model.Call {
+// Left are the calls of the client's tools that have no result.
+func (c *Calls) Left() []model.Call {
 	var out []model.Call
 	for _, k := range c.list {
-		for _, t := range tools {
-			if !k.done && k.whole && !k.before && t.Name == k.name {
-				out = append(out, model.Call{ID: k.id, Name: k.name, Arguments: arguments(k.args)})
-			}
+		client := slices.ContainsFunc(c.tools, func(t model.ToolSpec) bool { return t.Name == k.name })
+		if client && !k.done && k.whole && !k.before {
+			out = append(out, model.Call{ID: k.id, Name: k.name, Arguments: arguments(k.args)})
 		}
 	}
 	return out

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/inlay-ui/inlay/model"
@@ -36,27 +35,37 @@ type Config struct {
 	HTTPClient *http.Client
 }
 
-// Peer is an agent that is reached over HTTP. It is safe for concurrent use.
+// Protocol is how agents are spoken to over HTTP.
+type Protocol struct {
+	// Kind is what Info calls its agents, Title what people call it.
+	Kind, Title string
+	// Body is what is posted for a request.
+	Body func(Request) ([]byte, error)
+	// Read follows the answer to a request.
+	Read func(Request) Reader
+}
+
+// Peer is an agent that is reached over HTTP. It implements Agent.
 type Peer struct {
-	name string
-	url  *url.URL
-	http *http.Client
-	idle time.Duration
+	protocol Protocol
+	name     string
+	url      *url.URL
+	http     *http.Client
+	idle     time.Duration
 	// authorize closes over the secrets, so that printing a Peer cannot show
 	// them.
 	authorize func(context.Context, http.Header) (redact func(string) string, err error)
 }
 
-// NewPeer checks where an agent is.
-func NewPeer(cfg Config) (*Peer, error) {
-	u, err := url.Parse(strings.TrimSpace(cfg.URL))
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("the address of the agent must be an absolute http or https address")
-	case u.User != nil:
-		return nil, errors.New("the address of the agent must not carry a user or password")
+var _ Agent = (*Peer)(nil)
+
+// NewPeer returns the agent at an address that speaks a protocol.
+func NewPeer(protocol Protocol, cfg Config) (*Peer, error) {
+	u, err := endpoint.Address(cfg.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the address of the agent %w", protocol.Kind, err)
 	}
-	p := &Peer{name: cfg.Name, url: u, http: endpoint.Client(cfg.HTTPClient), idle: cfg.IdleTimeout}
+	p := &Peer{protocol: protocol, name: cfg.Name, url: u, http: endpoint.Client(cfg.HTTPClient), idle: cfg.IdleTimeout}
 	if p.name == "" {
 		p.name = u.Host
 	}
@@ -64,20 +73,25 @@ func NewPeer(cfg Config) (*Peer, error) {
 		p.idle = endpoint.DefaultIdleTimeout
 	}
 	keys := endpoint.Credentials{Key: cfg.APIKey, Token: cfg.Token, Headers: cfg.Headers}
-	for _, list := range u.Query() {
-		keys.Secrets = append(keys.Secrets, list...)
-	}
-	if p.authorize, err = keys.Authorizer(); err != nil {
-		return nil, err
+	if p.authorize, err = keys.Authorizer(u); err != nil {
+		return nil, fmt.Errorf("%s: %w", protocol.Kind, err)
 	}
 	return p, nil
 }
 
-// Name is what the agent is called.
-func (p *Peer) Name() string { return p.name }
+// Info implements Agent.
+func (p *Peer) Info() model.Info { return model.Info{Kind: p.protocol.Kind, Name: p.name} }
 
 // String describes the agent without its secrets.
-func (p *Peer) String() string { return fmt.Sprintf("agent at %s, called %s", p.url.Host, p.name) }
+func (p *Peer) String() string {
+	return fmt.Sprintf("%s agent at %s, called %s", p.protocol.Title, p.url.Host, p.name)
+}
+
+// Malformed is the failure of an agent whose answer is not its protocol's, or
+// brings more than is followed.
+func Malformed(format string, args ...any) error {
+	return &model.Error{Code: model.CodeBadResponse, Message: fmt.Sprintf(format, args...)}
+}
 
 // Reader makes pieces of the data of a stream's frames.
 type Reader interface {
@@ -87,12 +101,17 @@ type Reader interface {
 	End() Outcome
 }
 
-// Post posts body and reads the answer's frames.
-func (p *Peer) Post(ctx context.Context, body []byte, r Reader, on func(Piece) error) (Outcome, error) {
+// Run implements Agent.
+func (p *Peer) Run(ctx context.Context, req Request, on func(Piece) error) (Outcome, error) {
+	body, err := p.protocol.Body(req)
+	if err != nil {
+		return Outcome{}, &model.Error{Code: model.CodeBadRequest, Message: "the request could not be built", Err: err}
+	}
+	r := p.protocol.Read(req)
 	// An Exchange hands on what models say; what the turn answers goes back
 	// through it, so that an error of its own is not taken for the agent's.
 	var answered error
-	_, err := endpoint.Exchange{
+	_, err = endpoint.Exchange{
 		HTTP: p.http, URL: p.url.String(), Host: p.url.Host, Body: body, Idle: p.idle, Authorize: p.authorize,
 		Accept: "text/event-stream",
 		Good:   func(status int) bool { return status >= 200 && status <= 299 },

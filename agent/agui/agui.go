@@ -12,7 +12,6 @@ package agui
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,34 +32,13 @@ const Kind = "ag-ui"
 // protocolVersion is the version that requests are written in.
 const protocolVersion = "1.0"
 
-// Agent is an agent that speaks AG-UI. It is safe for concurrent use.
-type Agent struct{ peer *agent.Peer }
-
-var _ agent.Agent = (*Agent)(nil)
-
-// New returns the agent at an address.
-func New(cfg agent.Config) (*Agent, error) {
-	peer, err := agent.NewPeer(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("ag-ui: %w", err)
-	}
-	return &Agent{peer}, nil
+var protocol = agent.Protocol{
+	Kind: Kind, Title: "AG-UI", Body: input,
+	Read: func(req agent.Request) agent.Reader { return newReader(req) },
 }
 
-// Info implements agent.Agent.
-func (a *Agent) Info() model.Info { return model.Info{Kind: Kind, Name: a.peer.Name()} }
-
-// String describes the agent without its secrets.
-func (a *Agent) String() string { return "AG-UI " + a.peer.String() }
-
-// Run implements agent.Agent.
-func (a *Agent) Run(ctx context.Context, req agent.Request, on func(agent.Piece) error) (agent.Outcome, error) {
-	body, err := input(req)
-	if err != nil {
-		return agent.Outcome{}, &model.Error{Code: model.CodeBadRequest, Message: "the request could not be built", Err: err}
-	}
-	return a.peer.Post(ctx, body, newReader(req), on)
-}
+// New returns the agent at an address that speaks AG-UI.
+func New(cfg agent.Config) (*agent.Peer, error) { return agent.NewPeer(protocol, cfg) }
 
 type object = map[string]any
 
@@ -225,8 +203,7 @@ func (n *tokens) UnmarshalJSON(b []byte) error {
 
 // reader follows one run.
 type reader struct {
-	tools []model.ToolSpec
-	calls agent.Calls
+	calls *agent.Calls
 	// text and call are what a chunk without an id goes on with.
 	text, call string
 	state      json.RawMessage
@@ -242,9 +219,8 @@ type activity struct {
 
 func newReader(req agent.Request) *reader {
 	r := &reader{
-		tools: req.Tools, state: req.State, activities: make(map[string]*activity), out: agent.Outcome{Finish: model.FinishIncomplete},
+		calls: agent.NewCalls(req), state: req.State, activities: make(map[string]*activity), out: agent.Outcome{Finish: model.FinishIncomplete},
 	}
-	r.calls.Follow(req.Messages)
 	return r
 }
 
@@ -252,14 +228,9 @@ func newReader(req agent.Request) *reader {
 func (r *reader) End() agent.Outcome {
 	out := r.out
 	if out.Finish == model.FinishStop {
-		out.Calls = r.calls.Left(r.tools)
+		out.Calls = r.calls.Left()
 	}
 	return out
-}
-
-// bad is an answer that is not the protocol's.
-func bad(format string, args ...any) error {
-	return &model.Error{Code: model.CodeBadResponse, Message: fmt.Sprintf(format, args...)}
 }
 
 // read are the events whose members are read. All others may have members of any
@@ -276,7 +247,7 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 	var ev event
 	err = json.Unmarshal(data, &ev)
 	if ev.Type == "" || err != nil && read[ev.Type] {
-		return false, bad("a frame of the stream is no event")
+		return false, agent.Malformed("a frame of the stream is no event")
 	}
 	switch ev.Type {
 	case "TEXT_MESSAGE_START":
@@ -315,7 +286,7 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 		return false, r.activity(ev, on)
 	case "STATE_SNAPSHOT":
 		if len(ev.Snapshot) > agent.MaxContent {
-			return false, bad("a state of %d bytes", len(ev.Snapshot))
+			return false, agent.Malformed("a state of %d bytes", len(ev.Snapshot))
 		}
 		r.state = ev.Snapshot
 		return false, on(agent.Piece{Kind: agent.State, JSON: r.state})
@@ -348,7 +319,7 @@ func (r *reader) startText(ev event, on func(agent.Piece) error) error {
 func (r *reader) said(kind agent.Kind, ev event, on func(agent.Piece) error) error {
 	var delta string
 	if len(ev.Delta) > 0 && json.Unmarshal(ev.Delta, &delta) != nil {
-		return bad("%s without a text", ev.Type)
+		return agent.Malformed("%s without a text", ev.Type)
 	}
 	if delta == "" || kind == agent.Text && (r.text == "" || ev.MessageID != "" && ev.MessageID != r.text) {
 		return nil
@@ -362,7 +333,7 @@ func (r *reader) startCall(ev event, on func(agent.Piece) error) error {
 	}
 	fresh, err := r.calls.Start(ev.ToolCallID, ev.ToolCallName)
 	if err != nil {
-		return bad("%v", err)
+		return err
 	}
 	if r.call = ev.ToolCallID; !fresh {
 		return nil
@@ -373,10 +344,10 @@ func (r *reader) startCall(ev event, on func(agent.Piece) error) error {
 func (r *reader) arguments(ev event) error {
 	var delta string
 	if len(ev.Delta) > 0 && json.Unmarshal(ev.Delta, &delta) != nil {
-		return bad("%s without a text", ev.Type)
+		return agent.Malformed("%s without a text", ev.Type)
 	}
 	if err := r.calls.Arguments(ev.ToolCallID, delta); err != nil {
-		return bad("%v", err)
+		return err
 	}
 	return nil
 }
@@ -403,11 +374,11 @@ func (r *reader) result(ev event, on func(agent.Piece) error) error {
 		return err
 	}
 	if len(ev.Content) > agent.MaxContent {
-		return bad("a result of %d bytes", len(ev.Content))
+		return agent.Malformed("a result of %d bytes", len(ev.Content))
 	}
 	content, err := contentText(ev.Content)
 	if err != nil {
-		return bad("a result that is neither text nor parts")
+		return agent.Malformed("a result that is neither text nor parts")
 	}
 	if p, ok := r.calls.Result(ev.ToolCallID, content, ev.Error != ""); ok {
 		return on(p)
@@ -438,7 +409,7 @@ func contentText(raw json.RawMessage) (string, error) {
 
 func (r *reader) activity(ev event, on func(agent.Piece) error) error {
 	if ev.MessageID == "" || ev.ActivityType == "" {
-		return bad("%s without an id or a type", ev.Type)
+		return agent.Malformed("%s without an id or a type", ev.Type)
 	}
 	a := r.activities[ev.MessageID]
 	content := ev.Content
@@ -458,7 +429,7 @@ func (r *reader) activity(ev event, on func(agent.Piece) error) error {
 		before = len(a.content)
 	}
 	if r.size += len(content) - before; r.size > agent.MaxContent || len(r.activities) >= agent.MaxCalls && a == nil {
-		return bad("more activities than are followed")
+		return agent.Malformed("more activities than are followed")
 	}
 	if a != nil && bytes.Equal(a.content, content) {
 		return nil
@@ -522,11 +493,11 @@ func (r *reader) finished(ev event, on func(agent.Piece) error) error {
 		return nil
 	}
 	if len(ev.Outcome.Interrupts) == 0 || len(ev.Outcome.Interrupts) > agent.MaxCalls {
-		return bad("an interrupt that asks nothing, or too much")
+		return agent.Malformed("an interrupt that asks nothing, or too much")
 	}
 	for _, i := range ev.Outcome.Interrupts {
 		if i.ID == "" || len(i.ID) > agent.MaxID {
-			return bad("an interrupt with an id of %d bytes", len(i.ID))
+			return agent.Malformed("an interrupt with an id of %d bytes", len(i.ID))
 		}
 		if slices.ContainsFunc(r.out.Interrupts, func(o agent.Interrupt) bool { return o.ID == i.ID }) {
 			continue

@@ -16,7 +16,7 @@ import (
 )
 
 // serve runs an agent that answers with these events, and returns what was posted.
-func serve(t *testing.T, events ...string) (*agui.Agent, *[]byte) {
+func serve(t *testing.T, events ...string) (*agent.Peer, *[]byte) {
 	t.Helper()
 	var posted []byte
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func serve(t *testing.T, events ...string) (*agui.Agent, *[]byte) {
 	return a, &posted
 }
 
-func run(t *testing.T, a *agui.Agent, req agent.Request) (string, agent.Outcome, error) {
+func run(t *testing.T, a *agent.Peer, req agent.Request) (string, agent.Outcome, error) {
 	t.Helper()
 	var lines []string
 	names := map[agent.Kind]string{
@@ -318,4 +318,4 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func first(a *agui.Agent, _ *[]byte) *agui.Agent { return a }
+func first(a *agent.Peer, _ *[]byte) *agent.Peer { return a }

@@ -10,7 +10,6 @@
 package aisdk
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -25,35 +24,13 @@ import (
 // Kind is what Info calls such an agent.
 const Kind = "ai-sdk"
 
-// Agent is an agent that answers with a UI message stream. It is safe for
-// concurrent use.
-type Agent struct{ peer *agent.Peer }
-
-var _ agent.Agent = (*Agent)(nil)
-
-// New returns the agent at an address.
-func New(cfg agent.Config) (*Agent, error) {
-	peer, err := agent.NewPeer(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("ai-sdk: %w", err)
-	}
-	return &Agent{peer}, nil
+var protocol = agent.Protocol{
+	Kind: Kind, Title: "AI SDK", Body: chat,
+	Read: func(req agent.Request) agent.Reader { return newReader(req) },
 }
 
-// Info implements agent.Agent.
-func (a *Agent) Info() model.Info { return model.Info{Kind: Kind, Name: a.peer.Name()} }
-
-// String describes the agent without its secrets.
-func (a *Agent) String() string { return "AI SDK " + a.peer.String() }
-
-// Run implements agent.Agent.
-func (a *Agent) Run(ctx context.Context, req agent.Request, on func(agent.Piece) error) (agent.Outcome, error) {
-	body, err := chat(req)
-	if err != nil {
-		return agent.Outcome{}, &model.Error{Code: model.CodeBadRequest, Message: "the request could not be built", Err: err}
-	}
-	return a.peer.Post(ctx, body, newReader(req), on)
-}
+// New returns the agent at an address that answers with a UI message stream.
+func New(cfg agent.Config) (*agent.Peer, error) { return agent.NewPeer(protocol, cfg) }
 
 type object = map[string]any
 
@@ -179,8 +156,7 @@ type chunk struct {
 
 // reader follows one run.
 type reader struct {
-	tools []model.ToolSpec
-	calls agent.Calls
+	calls *agent.Calls
 	asked map[string]asked // what is said of calls, by their ids
 	parts int              // data parts without an id
 	size  int              // of all data
@@ -191,8 +167,7 @@ type reader struct {
 type asked struct{ title, detail string }
 
 func newReader(req agent.Request) *reader {
-	r := &reader{tools: req.Tools, out: agent.Outcome{Finish: model.FinishIncomplete}}
-	r.calls.Follow(req.Messages)
+	r := &reader{calls: agent.NewCalls(req), out: agent.Outcome{Finish: model.FinishIncomplete}}
 	return r
 }
 
@@ -200,14 +175,9 @@ func newReader(req agent.Request) *reader {
 func (r *reader) End() agent.Outcome {
 	out := r.out
 	if out.Finish == model.FinishStop {
-		out.Calls = r.calls.Left(r.tools)
+		out.Calls = r.calls.Left()
 	}
 	return out
-}
-
-// bad is an answer that is not the protocol's.
-func bad(format string, args ...any) error {
-	return &model.Error{Code: model.CodeBadResponse, Message: fmt.Sprintf(format, args...)}
 }
 
 // read are the chunks whose members are read, beside those of data. All others may
@@ -227,7 +197,7 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 	var c chunk
 	err = json.Unmarshal(data, &c)
 	if _, isData := strings.CutPrefix(c.Type, "data-"); c.Type == "" || err != nil && (read[c.Type] || isData) {
-		return false, bad("a frame of the stream is no chunk")
+		return false, agent.Malformed("a frame of the stream is no chunk")
 	}
 	switch c.Type {
 	case "start":
@@ -244,7 +214,7 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 		return false, r.start(c, on)
 	case "tool-input-delta":
 		if err := r.calls.Arguments(c.ToolCallID, c.InputTextDelta); err != nil {
-			return false, bad("%v", err)
+			return false, err
 		}
 	case "tool-input-available":
 		return false, r.input(c, on)
@@ -260,7 +230,7 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 			return false, nil
 		}
 		if len(c.Output) > agent.MaxContent {
-			return false, bad("a result of %d bytes", len(c.Output))
+			return false, agent.Malformed("a result of %d bytes", len(c.Output))
 		}
 		var text string
 		if json.Unmarshal(c.Output, &text) != nil {
@@ -272,7 +242,7 @@ func (r *reader) Frame(data []byte, on func(agent.Piece) error) (over bool, err 
 			return false, nil
 		}
 		if c.ApprovalID == "" || max(len(c.ApprovalID), len(c.ToolCallID)) > agent.MaxID || len(r.out.Interrupts) >= agent.MaxCalls {
-			return false, bad("an approval without an id, or too many")
+			return false, agent.Malformed("an approval without an id, or too many")
 		}
 		about := r.asked[c.ToolCallID]
 		r.out.Interrupts = append(r.out.Interrupts, agent.Interrupt{
@@ -305,7 +275,7 @@ func delta(on func(agent.Piece) error, kind agent.Kind, text string) error {
 func (r *reader) start(c chunk, on func(agent.Piece) error) error {
 	fresh, err := r.calls.Start(c.ToolCallID, c.ToolName)
 	if err != nil {
-		return bad("%v", err)
+		return err
 	}
 	if !fresh {
 		return nil
@@ -322,7 +292,7 @@ func (r *reader) input(c chunk, on func(agent.Piece) error) error {
 		}
 	}
 	if err := r.calls.Replace(c.ToolCallID, string(c.Input)); err != nil {
-		return bad("%v", err)
+		return err
 	}
 	p, ok := r.calls.Whole(c.ToolCallID)
 	if !ok {
@@ -355,7 +325,7 @@ func (r *reader) result(c chunk, content string, failed bool, on func(agent.Piec
 
 func (r *reader) part(c chunk, name string, on func(agent.Piece) error) error {
 	if r.size += len(c.Data); r.size > 4*agent.MaxContent || len(c.Data) > agent.MaxContent {
-		return bad("more data than is followed")
+		return agent.Malformed("more data than is followed")
 	}
 	id := c.ID
 	if id == "" {

@@ -16,7 +16,7 @@ import (
 )
 
 // serve runs an agent that answers with these chunks, and returns what was posted.
-func serve(t *testing.T, chunks ...string) (*aisdk.Agent, *[]byte) {
+func serve(t *testing.T, chunks ...string) (*agent.Peer, *[]byte) {
 	t.Helper()
 	var posted []byte
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func serve(t *testing.T, chunks ...string) (*aisdk.Agent, *[]byte) {
 	return a, &posted
 }
 
-func run(t *testing.T, a *aisdk.Agent, req agent.Request) (string, agent.Outcome, error) {
+func run(t *testing.T, a *agent.Peer, req agent.Request) (string, agent.Outcome, error) {
 	t.Helper()
 	var lines []string
 	names := map[agent.Kind]string{

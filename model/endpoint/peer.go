@@ -50,15 +50,14 @@ type Credentials struct {
 	Token func(ctx context.Context) (string, error)
 	// Headers are added to every request.
 	Headers map[string]string
-	// Secrets are further texts that no error may show.
-	Secrets []string
 }
 
-// Authorizer returns what authorizes a request. It returns what takes the
-// request's secrets out of a text. The credentials are closed over, so that
-// printing whatever keeps the authorizer cannot show them.
-func (c Credentials) Authorizer() (func(ctx context.Context, h http.Header) (redact func(text string) string, err error), error) {
-	secrets := slices.Clone(c.Secrets)
+// Authorizer returns what authorizes a request to an address. It returns what
+// takes the request's secrets out of a text, to which the values of the address's
+// query belong. The credentials are closed over, so that printing whatever keeps
+// the authorizer cannot show them.
+func (c Credentials) Authorizer(to *url.URL) (func(ctx context.Context, h http.Header) (redact func(text string) string, err error), error) {
+	secrets := slices.Concat(slices.Collect(maps.Values(to.Query()))...)
 	for name, value := range c.Headers {
 		if c.Token != nil && http.CanonicalHeaderKey(name) == "Authorization" {
 			return nil, errors.New("the header Authorization carries the token of each request and cannot be set beside it")
@@ -113,6 +112,18 @@ func Unseen(n int) string {
 		return "[An image was attached; this model cannot see it.]"
 	}
 	return fmt.Sprintf("[%d images were attached; this model cannot see them.]", n)
+}
+
+// Address reads where requests go. Its error begins with "must".
+func Address(text string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New("must be an absolute http or https address")
+	case u.User != nil:
+		return nil, errors.New("must not carry a user or password")
+	}
+	return u, nil
 }
 
 // Host is the part of an address that may be shown.

@@ -78,13 +78,11 @@ func New(cfg Config) (*Client, error) {
 	if c.idle <= 0 {
 		c.idle = DefaultIdleTimeout
 	}
-	u, err := url.Parse(strings.TrimSpace(cfg.BaseURL))
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("openai: the base URL must be an absolute http or https address")
-	case u.User != nil:
-		return nil, errors.New("openai: the base URL must not carry a user or password")
-	case cfg.Name == "":
+	u, err := endpoint.Address(cfg.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("openai: the base URL %w", err)
+	}
+	if cfg.Name == "" {
 		return nil, errors.New("openai: the model has no name")
 	}
 	if _, err := c.profile.idMapper(); err != nil {
@@ -95,10 +93,7 @@ func New(cfg Config) (*Client, error) {
 	c.http = endpoint.Client(cfg.HTTPClient)
 
 	keys := endpoint.Credentials{Key: cfg.APIKey, KeyHeader: c.profile.KeyHeader, Token: cfg.Token, Headers: cfg.Headers}
-	for _, values := range u.Query() {
-		keys.Secrets = append(keys.Secrets, values...)
-	}
-	if c.authorize, err = keys.Authorizer(); err != nil {
+	if c.authorize, err = keys.Authorizer(u); err != nil {
 		return nil, fmt.Errorf("openai: %w", err)
 	}
 	return c, nil

@@ -2,7 +2,6 @@ package textstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -93,12 +92,8 @@ var _ model.Model = (*Client)(nil)
 func New(cfg Config) (*Client, error) {
 	c := &Client{name: cfg.Name, idle: cfg.IdleTimeout, http: endpoint.Client(cfg.HTTPClient), person: cfg.Person, log: cfg.Logger}
 	var err error
-	c.url, err = url.Parse(strings.TrimSpace(cfg.URL))
-	switch {
-	case err != nil || c.url.Host == "" || c.url.Scheme != "https" && c.url.Scheme != "http":
-		return nil, errors.New("text stream: the address must be an absolute http or https address")
-	case c.url.User != nil:
-		return nil, errors.New("text stream: the address must not carry a user or password")
+	if c.url, err = endpoint.Address(cfg.URL); err != nil {
+		return nil, fmt.Errorf("text stream: the address %w", err)
 	}
 	if c.name == "" {
 		c.name = c.url.Host
@@ -129,10 +124,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("text stream: %w", err)
 	}
 	keys := endpoint.Credentials{Key: cfg.APIKey, Token: cfg.Token, Headers: cfg.Headers}
-	for _, list := range c.url.Query() {
-		keys.Secrets = append(keys.Secrets, list...)
-	}
-	if c.authorize, err = keys.Authorizer(); err != nil {
+	if c.authorize, err = keys.Authorizer(c.url); err != nil {
 		return nil, fmt.Errorf("text stream: %w", err)
 	}
 	return c, nil
