@@ -59,16 +59,10 @@ const answerWait = 2 * time.Second
 func (r *Runner) Answer(ctx context.Context, req AnswerRequest) (Started, error) {
 	var m store.Message
 	var s *state
-	lease, last, err := r.next(ctx, req.Msg, cmp.Or(req.Wait, answerWait), func() (err error) {
+	lease, last, err := r.takeUp(ctx, req.Msg, req.Wait, func() (err error) {
 		m, s, err = r.asked(ctx, req)
 		return err
 	})
-	if errors.Is(err, errExpired) {
-		// It falls now rather than at the next round.
-		if _, err := r.expire(ctx, req.Msg); err != nil {
-			r.cfg.Logger.Warn("end expired question", "msg", req.Msg, "err", err)
-		}
-	}
 	if err != nil {
 		return Started{}, err
 	}
@@ -108,6 +102,18 @@ func (r *Runner) Answer(ctx context.Context, req AnswerRequest) (Started, error)
 	r.decide(ctx, m, q, event.QuestionAnswered, a, req.State, req.Rev)
 	t := r.newContinuation(ctx, lease, last, m, req.Caller, req.Caps, s)
 	return r.goOn(ctx, t, s, []int{place})
+}
+
+// takeUp takes the next group of a paused turn once check agrees. What has expired
+// falls now rather than at the next round.
+func (r *Runner) takeUp(ctx context.Context, msg string, wait time.Duration, check func() error) (store.Lease, uint64, error) {
+	lease, last, err := r.next(ctx, msg, cmp.Or(wait, answerWait), check)
+	if errors.Is(err, errExpired) {
+		if _, err := r.expire(ctx, msg); err != nil {
+			r.cfg.Logger.Warn("end what has expired", "msg", msg, "err", err)
+		}
+	}
+	return lease, last, err
 }
 
 // errExpired is the cause of a refusal of an answer that comes too late.
@@ -217,13 +223,21 @@ func judgeReject(payload json.RawMessage) error {
 // reject is what the model is told of a call that was not approved.
 func reject(payload json.RawMessage) string {
 	told := "error: REJECTED The user did not approve the call; it was not run. Do not call it again unless the user asks for it."
+	if why := reasonGiven(payload); why != "" {
+		told += "\nThe user's reason: " + clip(why, maxDetail)
+	}
+	return told
+}
+
+// reasonGiven is why a call was not approved; "" when nobody says.
+func reasonGiven(payload json.RawMessage) string {
 	var why struct {
 		Reason string `json:"reason"`
 	}
-	if json.Unmarshal(payload, &why) == nil && why.Reason != "" {
-		told += "\nThe user's reason: " + clip(why.Reason, maxDetail)
+	if json.Unmarshal(payload, &why) != nil {
+		return ""
 	}
-	return told
+	return why.Reason
 }
 
 // place finds the call that a block asks about, -1 for none.

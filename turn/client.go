@@ -2,7 +2,6 @@ package turn
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -297,7 +296,7 @@ func (s *sink) SetState(state json.RawMessage) error {
 		return errors.New("the state is no JSON")
 	}
 	state = json.RawMessage(compact(state))
-	if most := min(s.t.r.cfg.Limits.ClientContextBytes, emit.MaxPayload); len(state) > most {
+	if most := s.t.mostState(); len(state) > most {
 		return fmt.Errorf("the state has %d bytes, at most %d are allowed", len(state), most)
 	}
 	s.mu.Lock()
@@ -305,12 +304,20 @@ func (s *sink) SetState(state json.RawMessage) error {
 	if s.closed {
 		return emit.ErrClosed
 	}
-	s.t.mu.Lock()
-	defer s.t.mu.Unlock()
-	if err := s.t.out.AppState(state); err != nil {
+	return s.t.setAppState(state)
+}
+
+// mostState is how large the application's state may be.
+func (t *run) mostState() int { return min(t.r.cfg.Limits.ClientContextBytes, emit.MaxPayload) }
+
+// setAppState writes the application's state.
+func (t *run) setAppState(state json.RawMessage) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.out.AppState(state); err != nil {
 		return err
 	}
-	s.t.client.state = state
+	t.client.state = state
 	return nil
 }
 
@@ -358,15 +365,10 @@ func (r *Runner) Supply(ctx context.Context, req SupplyRequest) (Started, error)
 	var m store.Message
 	var s *state
 	var places []int
-	lease, last, err := r.next(ctx, req.Msg, cmp.Or(req.Wait, answerWait), func() (err error) {
+	lease, last, err := r.takeUp(ctx, req.Msg, req.Wait, func() (err error) {
 		m, s, places, err = r.supplied(ctx, req)
 		return err
 	})
-	if errors.Is(err, errExpired) {
-		if _, err := r.expire(ctx, req.Msg); err != nil {
-			r.cfg.Logger.Warn("end expired call of the client", "msg", req.Msg, "err", err)
-		}
-	}
 	if err != nil {
 		return Started{}, err
 	}

@@ -96,14 +96,7 @@ func (t *run) loop(ctx context.Context) ending {
 			if t.cards != nil && ctx.Err() != nil {
 				return interrupted(ctx) // while they were waited for
 			}
-			e := ending{reason: reason(resp.Finish, final && calls > 0)}
-			if e.reason == event.FinishStop && !final {
-				t.recommend(ctx)
-			}
-			if errors.Is(context.Cause(ctx), errLease) {
-				return ending{lost: true}
-			}
-			return e
+			return t.conclude(ctx, reason(resp.Finish, final && calls > 0), !final)
 		}
 		// What the model says after its calls is another paragraph, also where
 		// the calls show no block.
@@ -126,6 +119,18 @@ func (t *run) loop(ctx context.Context) ending {
 		}
 		t.endStep()
 	}
+}
+
+// conclude ends a turn whose answer is whole, with a suggestion where there may be
+// one.
+func (t *run) conclude(ctx context.Context, reason string, suggest bool) ending {
+	if reason == event.FinishStop && suggest {
+		t.recommend(ctx)
+	}
+	if errors.Is(context.Cause(ctx), errLease) {
+		return ending{lost: true}
+	}
+	return ending{reason: reason}
 }
 
 // say keeps what the model said, as it wrote it.

@@ -50,12 +50,7 @@ func (sl *slot) reply(req AnswerRequest) {
 	case tool.Approve:
 		r.Approved = true
 	case tool.Reject:
-		var why struct {
-			Reason string `json:"reason"`
-		}
-		if json.Unmarshal(req.Payload, &why) == nil {
-			r.Reason = why.Reason
-		}
+		r.Reason = reasonGiven(req.Payload)
 	case tool.Reply:
 		if r.Payload = req.Values; r.Payload == nil {
 			r.Payload = req.Payload
@@ -123,14 +118,7 @@ func (t *run) relay(ctx context.Context) ending {
 			if err := t.cards.complete(ctx); err != nil {
 				return ending{lost: true}
 			}
-			e := ending{reason: reason(out.Finish, false)}
-			if e.reason == event.FinishStop {
-				t.recommend(ctx)
-			}
-			if errors.Is(context.Cause(ctx), errLease) {
-				return ending{lost: true}
-			}
-			return e
+			return t.conclude(ctx, reason(out.Finish, false), true)
 		}
 		if err := t.hold(ctx, f, out); err != nil {
 			if t.out.Err() != nil {
@@ -150,7 +138,8 @@ func (t *run) relay(ctx context.Context) ending {
 func (t *run) upstreamRequest() agent.Request {
 	req := agent.Request{
 		// Another installation must not take the name for one of its own.
-		Thread: "thread-" + t.message.Conversation, Run: fmt.Sprintf("%s.%d", t.message.ID, t.steps), State: t.appState(), Replies: t.replies, Message: t.far, Capabilities: t.r.drawnElsewhere(),
+		Thread: "thread-" + t.message.Conversation, Run: fmt.Sprintf("%s.%d", t.message.ID, t.steps),
+		State: t.appState(), Replies: t.replies, Message: t.far, Capabilities: t.r.drawnElsewhere(),
 		Messages: fit(turnsOf(slices.Concat(t.history, t.exchange)), t.r.cfg.Limits.ContextBytes),
 	}
 	for _, c := range t.client.tools {
@@ -347,7 +336,7 @@ func (f *relayed) piece(p agent.Piece) error {
 	case agent.Part:
 		return f.part(p)
 	case agent.State:
-		if most := min(t.r.cfg.Limits.ClientContextBytes, emit.MaxPayload); len(p.JSON) > most || !json.Valid(p.JSON) {
+		if most := t.mostState(); len(p.JSON) > most || !json.Valid(p.JSON) {
 			t.log.Warn("the state of the upstream agent is left out", "bytes", len(p.JSON), "limit", most)
 			return nil
 		}
@@ -356,7 +345,7 @@ func (f *relayed) piece(p agent.Piece) error {
 			f.late = p.JSON
 			return nil
 		}
-		return f.state(p.JSON)
+		return t.setAppState(p.JSON)
 	}
 	return nil
 }
@@ -368,18 +357,6 @@ func (f *relayed) room(n int) bool {
 	}
 	f.rewritten += n + 256 // what an event takes beside it
 	return true
-}
-
-// state writes the application's state.
-func (f *relayed) state(state json.RawMessage) error {
-	t := f.t
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.out.AppState(state); err != nil {
-		return err
-	}
-	t.client.state = state
-	return nil
 }
 
 // write writes text of the answer, in which there may be cards.
@@ -418,18 +395,26 @@ func (f *relayed) start(p agent.Piece) error {
 		// The agent makes them whatever we say: they are just not shown any more.
 		return nil
 	}
-	c := &pending{call: model.Call{ID: p.ID, Name: clipName(p.Name)}, spec: tool.Spec{Name: clipName(p.Name), Unrepeatable: true}, args: json.RawMessage("{}"), began: t.r.cfg.Now(), same: -1}
+	c := f.follow(model.Call{ID: p.ID, Name: clipName(p.Name), Arguments: json.RawMessage("{}")})
 	if len(f.said.Calls) > 0 && f.settled() {
 		f.flush()
 	}
-	f.said.Calls = append(f.said.Calls, model.Call{ID: p.ID, Name: c.call.Name, Arguments: c.args})
-	f.calls[p.ID] = c
-	f.order = append(f.order, c)
+	f.said.Calls = append(f.said.Calls, c.call)
 	if _, _, client := t.client.spec(p.Name); client {
 		c.held = true
 		return nil
 	}
 	return t.out.ToolStart(event.ToolCallData{ToolCallID: p.ID, Name: c.call.Name})
+}
+
+// follow keeps a call of the agent, whose result is to come.
+func (f *relayed) follow(call model.Call) *pending {
+	c := &pending{
+		call: call, spec: tool.Spec{Name: call.Name, Unrepeatable: true}, args: call.Arguments, began: f.t.r.cfg.Now(), same: -1,
+	}
+	f.calls[call.ID] = c
+	f.order = append(f.order, c)
+	return c
 }
 
 // settled says that the calls of the message being written have their results.
@@ -460,9 +445,7 @@ func (f *relayed) result(p agent.Piece) error {
 		if before.Name == "" {
 			return nil
 		}
-		c = &pending{call: before, spec: tool.Spec{Name: before.Name, Unrepeatable: true}, args: before.Arguments, began: t.r.cfg.Now(), same: -1}
-		f.calls[p.ID] = c
-		f.order = append(f.order, c)
+		c = f.follow(before)
 		if err := t.out.ToolStart(event.ToolCallData{ToolCallID: p.ID, Name: before.Name}); err != nil {
 			return err
 		}
@@ -691,7 +674,7 @@ func (f *relayed) end(out agent.Outcome, err error) {
 		}
 	}
 	if f.late != nil {
-		_ = f.state(f.late)
+		_ = t.setAppState(f.late)
 	}
 }
 
