@@ -146,31 +146,6 @@ func (a applied) required() map[string]bool {
 	return out
 }
 
-// certain returns a schema with those that hold wherever it does: not one of
-// several, and not under a condition.
-func (s *cardSchema) certain(schema any) applied {
-	var out applied
-	seen := make(map[string]bool)
-	var add func(schema any)
-	add = func(schema any) {
-		one, ok := schema.(map[string]any)
-		if !ok {
-			return
-		}
-		out = append(out, one)
-		if ref, ok := one["$ref"].(string); ok && !seen[ref] {
-			seen[ref] = true
-			add(s.target(ref))
-		}
-		list, _ := one["allOf"].([]any)
-		for _, of := range list {
-			add(of)
-		}
-	}
-	add(schema)
-	return out
-}
-
 // certainMember returns the schemas that always hold for a member of an object.
 func (s *cardSchema) certainMember(of applied, name string) applied {
 	var out applied

@@ -139,8 +139,16 @@ func decode(raw json.RawMessage) (any, error) {
 // at returns the schemas of the payload itself.
 func (s *cardSchema) at() applied { return s.all(s.root) }
 
-// all returns a schema with all that hold where it does.
-func (s *cardSchema) all(schema any) applied {
+// all returns a schema with all that hold where it does, perhaps.
+func (s *cardSchema) all(schema any) applied { return s.gather(schema, perhaps) }
+
+// certain returns a schema with those that hold wherever it does: not one of
+// several, and not under a condition.
+func (s *cardSchema) certain(schema any) applied { return s.gather(schema, surely) }
+
+// gather returns a schema with what it refers to and with those within it that
+// parts names.
+func (s *cardSchema) gather(schema any, parts func(one map[string]any) []any) applied {
 	var out applied
 	seen := make(map[string]bool)
 	var add func(schema any)
@@ -154,23 +162,34 @@ func (s *cardSchema) all(schema any) applied {
 			seen[ref] = true
 			add(s.target(ref))
 		}
-		for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-			if list, ok := one[keyword].([]any); ok {
-				for _, of := range list {
-					add(of)
-				}
-			}
-		}
-		for _, keyword := range []string{"if", "then", "else"} {
-			add(one[keyword])
-		}
-		if dependent, ok := one["dependentSchemas"].(map[string]any); ok {
-			for _, of := range dependent {
-				add(of)
-			}
+		for _, of := range parts(one) {
+			add(of)
 		}
 	}
 	add(schema)
+	return out
+}
+
+// surely are the schemas that hold where the one that has them does.
+func surely(one map[string]any) []any {
+	list, _ := one["allOf"].([]any)
+	return list
+}
+
+// perhaps are all schemas that may hold where the one that has them does.
+func perhaps(one map[string]any) []any {
+	var out []any
+	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := one[keyword].([]any)
+		out = append(out, list...)
+	}
+	for _, keyword := range []string{"if", "then", "else"} {
+		out = append(out, one[keyword])
+	}
+	dependent, _ := one["dependentSchemas"].(map[string]any)
+	for _, of := range dependent {
+		out = append(out, of)
+	}
 	return out
 }
 
