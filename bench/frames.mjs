@@ -10,24 +10,15 @@ import { createInterface } from "node:readline";
 import { launchBrowser, openPage } from "../e2e/lib/browser.mjs";
 import { ask, settled } from "../e2e/lib/chat.mjs";
 import { build } from "./peer/node_modules/esbuild/lib/main.js";
+import { scripting } from "./trace.mjs";
 
 const figure = (what, value, unit, more = {}) =>
   console.log(JSON.stringify({ item: "frames", what, value, unit, digits: 1, ...more }));
 
-/** Four characters at a time, 1,000 characters a second after the gate. */
+/** Four characters at a time, 400 characters a second after the gate. */
 const question = "deltas=8192 gate=7168 size=4 every=10ms cards";
 const rounds = Number(process.argv[3] ?? 3);
 
-const scripting = new Set([
-  "FunctionCall",
-  "EvaluateScript",
-  "TimerFire",
-  "FireAnimationFrame",
-  "RunMicrotasks",
-  "EventDispatch",
-  "MinorGC",
-  "MajorGC",
-]);
 const rendering = new Set(["UpdateLayoutTree", "Layout", "PrePaint"]);
 
 /**

@@ -7,6 +7,7 @@ import { get } from "node:http";
 import { createInterface } from "node:readline";
 import { launchBrowser, openPage } from "../e2e/lib/browser.mjs";
 import { ask, settled } from "../e2e/lib/chat.mjs";
+import { scripting } from "./trace.mjs";
 
 const figure = (what, value, unit, more = {}) =>
   console.log(JSON.stringify({ item: "page", what, value, unit, digits: 1, ...more }));
@@ -19,17 +20,6 @@ async function compressed(url) {
   for await (const bytes of response) size += bytes.length;
   return size;
 }
-
-const scripting = new Set([
-  "FunctionCall",
-  "EvaluateScript",
-  "TimerFire",
-  "FireAnimationFrame",
-  "RunMicrotasks",
-  "EventDispatch",
-  "MinorGC",
-  "MajorGC",
-]);
 
 /** Scripting time of each frame of the page's main thread, in ms. */
 function frames(trace) {
