@@ -326,7 +326,8 @@ func (t *run) broken(ctx context.Context, err error) ending {
 		return ending{lost: true}
 	}
 	e := model.AsError(err)
-	t.log.Error("model call failed", "err", err)
+	info := t.r.cfg.info()
+	t.log.Error("model call failed", "kind", info.Kind, "name", info.Name, "err", err)
 	return failed(e.Code, publicMessage(e), e.Retryable)
 }
 

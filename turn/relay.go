@@ -111,7 +111,6 @@ func (t *run) relay(ctx context.Context) ending {
 		}
 		f.note(err)
 		if err != nil {
-			t.log.Error("the run of an agent elsewhere failed", "agent", fmt.Sprint(t.r.cfg.Upstream), "err", err)
 			return t.broken(ctx, err)
 		}
 		if len(out.Interrupts)+len(out.Calls) == 0 {
